@@ -43,7 +43,7 @@ BENCHMARKS: dict[str, list[tuple[int, list[str]]]] = {
     "factorisations": [(2, ["--unbound"])],
     "memory_of_factorisations": [(1, [])],
     "heat": [(1, []), (2, [])],
-    "shared_cores": [(2, [])],
+    "shared_cores": [(1, []), (2, [])],
     "black_scholes": [(1, []), (2, [])],
     "link_heat": [(1, [])],
     "link_summa": [(1, [])],

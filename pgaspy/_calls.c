@@ -61,6 +61,7 @@ static PyObject *computed(PyObject *queue, PyObject *key, PyObject *form, operan
 {
     int fits = !y->view ? 1 : stretch(y, x->view);
     fits = fits ? fits : stretch(x, y->view);
+    fits = fits || !is_alone(queue) ? fits : stretch_both(x, y);
     PyObject *view = fits > 0 ? Py_XNewRef(view_of_result(x->view, y->view)) : NULL;
     PyObject *found = fits < 0 || (fits && !view) ? NULL
                     : view == Py_False ? Py_NewRef(Py_NotImplemented)

@@ -10,16 +10,21 @@ static int has_base(PyObject *x)
     return is_array(x) && SLOT(x, its.at_base) && SLOT(x, its.at_view) && SLOT(x, its.at_source) == Py_None;
 }
 
-/* Whether an array, or a section of one, is none of those that are NumPy's in a job of one process: see
-   `small.are_few`. -1 with an exception set. */
+/* Whether so many elements of a size are none of those that are NumPy's in a job of one process: see `small.are_few`.
+   */
+static int are_many(Py_ssize_t n, Py_ssize_t itemsize)
+{
+    return n > its.max_small && itemsize && n > 8 * its.max_small / itemsize;
+}
+
+/* The same of an array, or a section of one; -1 with an exception set. */
 static int is_large(PyObject *base, PyObject *view)
 {
     PyObject *size = PyObject_GetAttr(view, name.size);
     const Py_ssize_t n = size ? PyLong_AsSsize_t(size) : -1;
     Py_XDECREF(size);
     PyObject *dtype = n > its.max_small ? attribute_of(base, 0, 0, name.dtype) : NULL;
-    const Py_ssize_t itemsize = dtype ? PyDataType_ELSIZE((PyArray_Descr *)dtype) : 0;
-    const int is = itemsize && n > 8 * its.max_small / itemsize;
+    const int is = dtype && are_many(n, PyDataType_ELSIZE((PyArray_Descr *)dtype));
     Py_XDECREF(dtype);
     return PyErr_Occurred() ? -1 : is;
 }
@@ -29,6 +34,29 @@ static PyObject *queue_for(PyObject *x)
 {
     PyObject *queue = its.array && has_base(x) ? queue_of_job() : NULL;
     return queue && (!is_alone(queue) || is_large(SLOT(x, its.at_base), SLOT(x, its.at_view)) > 0) ? queue : NULL;
+}
+
+/* Elements of an array that is NumPy's in a job of one process, borrowed; NULL where there are none. */
+static PyArrayObject *few_of(PyObject *x)
+{
+    PyObject *elements = is_array(x) ? SLOT(x, its.at_elements) : NULL;
+    return elements && PyArray_Check(elements) ? (PyArrayObject *)elements : NULL;
+}
+
+/* The queue of a job of one process for a function of two arrays with few elements, if there are many of the result. */
+static PyObject *queue_for_outer(PyObject *x, PyObject *y)
+{
+    PyArrayObject *a = few_of(x), *b = few_of(y);
+    if (!its.array || !a || !b)
+        return NULL;
+    const int m = PyArray_NDIM(a), n = PyArray_NDIM(b);
+    Py_ssize_t size = 1;
+    for (int d = 1; d <= (m > n ? m : n); d++) {
+        const Py_ssize_t own = d <= m ? PyArray_DIM(a, m - d) : 1, other = d <= n ? PyArray_DIM(b, n - d) : 1;
+        size *= own == 1 ? other : own;         /* where they fit */
+    }
+    PyObject *queue = are_many(size, PyArray_ITEMSIZE(a)) ? queue_of_job() : NULL;
+    return queue && is_alone(queue) ? queue : NULL;
 }
 
 static int is_weak(PyObject *x)                 /* see `operands.WEAK` */
@@ -75,7 +103,9 @@ static PyObject *new_operator(PyObject *queue, PyObject *key, PyObject *ufunc, o
 static int attempt_operator(PyObject *ufunc, PyObject *x, PyObject *y, int is_first, PyObject **found)
 {
     PyObject *queue = queue_for(x);
-    const int has_other = queue && has_base(y);
+    int has_other = queue && has_base(y);
+    if (!queue && !PyErr_Occurred() && (queue = queue_for_outer(x, y)))
+        has_other = 1;
     if (!queue || !(has_other || y == Py_None || is_weak(y)))
         return PyErr_Occurred() ? -1 : 0;
     operand own = {NULL}, other = {NULL};

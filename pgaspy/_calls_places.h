@@ -155,6 +155,19 @@ static family *family_of(PyObject *view)
     return its.views.of(view, its.rank, &offset);
 }
 
+/* Stretch an operand to a shape: 1, 0 where that is not possible, or it is NULL as there is none; or -1. */
+static int stretch_to(operand *own, PyObject *shape)
+{
+    PyObject *found = shape ? PyObject_CallMethodOneArg(own->view, name.broadcast_to, shape) : NULL;
+    if (!found && PyErr_ExceptionMatches(PyExc_ValueError)) {
+        PyErr_Clear();
+        return 0;
+    }
+    if (found)
+        Py_SETREF(own->view, found);
+    return found ? 1 : -1;
+}
+
 /* Stretch an operand to the shape of a view, if it has another one: 1; 0 where that is not possible; or -1. */
 static int stretch(operand *own, PyObject *view)
 {
@@ -164,13 +177,20 @@ static int stretch(operand *own, PyObject *view)
     if (given->ndim > wanted->ndim)
         return 0;
     PyObject *shape = PyObject_GetAttr(view, name.shape);
-    PyObject *found = shape ? PyObject_CallMethodOneArg(own->view, name.broadcast_to, shape) : NULL;
+    const int fits = stretch_to(own, shape);
     Py_XDECREF(shape);
-    if (!found && PyErr_ExceptionMatches(PyExc_ValueError)) {
-        PyErr_Clear();
-        return 0;
-    }
-    if (found)
-        Py_SETREF(own->view, found);
-    return found ? 1 : -1;
+    return fits;
+}
+
+/* Stretch two operands to the shape that they have together: 1, 0 where there is none, or -1. */
+static int stretch_both(operand *x, operand *y)
+{
+    PyObject *const shapes[] = {PyObject_GetAttr(x->view, name.shape), PyObject_GetAttr(y->view, name.shape)};
+    PyObject *joint = shapes[0] && shapes[1] ? its.views.joint_shape(NULL, shapes, 2) : NULL;
+    int fits = stretch_to(x, joint);
+    fits = fits > 0 ? stretch_to(y, joint) : fits;
+    Py_XDECREF(joint);
+    Py_XDECREF(shapes[0]);
+    Py_XDECREF(shapes[1]);
+    return fits;
 }

@@ -80,9 +80,11 @@ static void pg_run_chain(int n_stages, const pg_stage *stages, const int64_t *ad
             for (int k = 0; k < n_stages; k++)
                 run_fronts(&stages[k], &r, addresses, loops[k],
                            t > 0 ? MAX(front, own + peeled(&stages[k])) : front, MIN(front + band, next));
+        end_part();
         #pragma omp barrier
         for (int k = 0; k < n_stages && t > 0; k++)
             run_fronts(&stages[k], &r, addresses, loops[k], own, own + peeled(&stages[k]));
     }
+    end_team(team, work);
     n_completed++;
 }

@@ -62,7 +62,11 @@ static void run(loop_fn *loop, const geometry *g, packable items, int cost)
         run_part(loop, g, items, n, 0, 1);
     else {
         #pragma omp parallel num_threads(team)
-        run_part(loop, g, items, n, omp_get_thread_num(), omp_get_num_threads());
+        {
+            run_part(loop, g, items, n, omp_get_thread_num(), omp_get_num_threads());
+            end_part();
+        }
+        end_team(team, n * cost);
     }
 }
 

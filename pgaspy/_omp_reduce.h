@@ -130,7 +130,7 @@ static int reduce_tiles(const reduction *r, int64_t n_tiles, int64_t work)
     {
         char *stack = memory + omp_get_thread_num() * stack_size;
         char *p[2];
-        #pragma omp for schedule(static)
+        #pragma omp for schedule(static) nowait
         for (int64_t task = 0; task < n_tiles * n_chunks; task++) {
             const int64_t tile = n_chunks == 1 ? task : task / n_chunks;
             const int64_t first = (task - tile * n_chunks) * chunk;
@@ -141,6 +141,8 @@ static int reduce_tiles(const reduction *r, int64_t n_tiles, int64_t work)
             else
                 memcpy(partials + task * size, stack, width * r->row->out_size);
         }
+        end_part();
+        #pragma omp barrier
         if (n_chunks > 1) {
             #pragma omp for schedule(static)
             for (int64_t tile = 0; tile < n_tiles; tile++) {
@@ -150,6 +152,7 @@ static int reduce_tiles(const reduction *r, int64_t n_tiles, int64_t work)
             }
         }
     }
+    end_team(team, work);
     if (memory != small)
         free(memory);
     return 0;

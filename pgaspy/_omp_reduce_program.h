@@ -317,12 +317,15 @@ static void pg_reduce_program(const pg_program *p, const int *reductions, const 
         r.prefetched = find_prefetched(r.g.n_operands - r.n, r.g.base, r.g.stride[r.g.ndim - 1]);
         r.longest = WINDOW / r.prefetched.size;
     }
-    const int team = team_for(size / piece->n_units * (end - begin) * (p->cost + r.n));
+    const int64_t work = size / piece->n_units * (end - begin) * (p->cost + r.n);
+    const int team = team_for(work);
     #pragma omp parallel num_threads(team) if (team > 1)
     {
         const int64_t t = omp_get_thread_num(), parts = omp_get_num_threads();
         reduce_units(&r, begin + (end - begin) * t / parts,
                      begin + (end - begin) * (t + 1) / parts);
+        end_part();
     }
+    end_team(team, work);
     n_completed++;
 }

@@ -134,7 +134,9 @@ static void for_each_in_section(section *s, loop_fn *loop, void *context, int co
     {
         const int t = omp_get_thread_num(), parts = omp_get_num_threads();
         for_each_row(s, loop, context, cut(n, t, parts), cut(n, t + 1, parts));
+        end_part();
     }
+    end_team(team, n * cost);
 }
 
 static void describe_section(section *s, int ndim, const int64_t *n_ranges,

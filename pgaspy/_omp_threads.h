@@ -23,9 +23,44 @@ static void pg_work_by_itself(int is_so)
     is_by_itself = is_so;
 }
 
+/*
+ * Where other programs have the cores of some threads, a team waits for these until they get a turn, for a millisecond
+ * or more. So small work is left to one thread once a team was late: for so many times as are doubled whenever one is
+ * late again, and are fewer whenever one is in time.
+ */
+#define SMALL_WORK (1 << 21)
+#define LATE 2e-4               /* seconds that others take longer than twice what this thread takes for its part */
+#define MAX_ALONE 4096
+
+static _Thread_local int n_alone, patience;
+static _Thread_local double begun, ended;
+
 static int team_for(int64_t work)
 {
-    return work < GRAIN || is_by_itself ? 1 : pg_get_threads();
+    if (work < GRAIN || is_by_itself)
+        return 1;
+    if (n_alone > 0 && work < SMALL_WORK) {
+        n_alone--;
+        return 1;
+    }
+    begun = omp_get_wtime();
+    return pg_get_threads();
+}
+
+/* Note that this thread has done its part. */
+static void end_part(void)
+{
+    ended = omp_get_wtime();
+}
+
+/* Note that a team has ended, of which each thread has noted that of its part. */
+static void end_team(int team, int64_t work)
+{
+    if (team == 1 || work >= SMALL_WORK)
+        return;
+    const int is_late = omp_get_wtime() - ended > ended - begun + LATE;
+    patience = is_late ? MIN(2 * patience + 64, MAX_ALONE) : patience - patience / 8;
+    n_alone = is_late ? patience : 0;
 }
 
 /*

@@ -203,4 +203,4 @@ static int are_disjoint(PyObject *x, PyObject *y)
     return PyErr_Occurred() ? -1 : are;
 }
 
-static families for_others = {family_of, views_lie_alike, are_disjoint};
+static families for_others = {family_of, views_lie_alike, are_disjoint, joint_shape};

@@ -46,4 +46,6 @@ typedef struct {
        element. -1 with an exception set. */
     int (*lie_alike)(PyObject *out, PyObject *view);
     int (*are_disjoint)(PyObject *x, PyObject *y);
+    /* `affine.joint_shape` of so many shapes. */
+    PyObject *(*joint_shape)(PyObject *module, PyObject *const *shapes, Py_ssize_t n);
 } families;
