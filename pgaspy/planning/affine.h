@@ -6,7 +6,7 @@
 #include "../_dims.h"
 #include "families.h"
 
-#define NBYTES 1400     /* of a map with its key, and with what is worked out about it, in the mean */
+#define NBYTES 1800     /* of a map with its key, and with what is worked out about it, in the mean */
 #define MAX_NDIM 64     /* as in `layout` */
 
 /* What was worked out for the rank that asked last; NULL before. */
