@@ -15,6 +15,9 @@ from pgaspy.host import external_settings as _external_settings
 from pgaspy.host import launchers as _launchers
 
 # isort: split
+from pgaspy.job import entering as _entering  # where MPI starts
+
+# isort: split
 import numpy as _np
 
 # `x as x` makes a name public to type checkers
@@ -40,7 +43,6 @@ from pgaspy.job.failures import BusyError as BusyError
 from pgaspy.job.failures import DivergenceError as DivergenceError
 from pgaspy.job.failures import JobError as JobError
 from pgaspy.job.failures import TaskError as TaskError
-from pgaspy.job.procgrid import enter_job as _enter_job
 from pgaspy.job.procgrid import init as init
 from pgaspy.job.procgrid import world as _world
 from pgaspy.job.statistics import Statistics as Statistics
@@ -120,9 +122,6 @@ from pgaspy.routines.products import *
 from pgaspy.routines.rearranging import *
 from pgaspy.routines.stacking import *
 from pgaspy.routines.windows import *
-
-_enter_job()
-
 
 if not TYPE_CHECKING:  # to which every name would be right, then
 

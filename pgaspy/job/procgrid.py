@@ -7,15 +7,16 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pgaspy.host import environment, launchers
+from pgaspy.host import environment
 from pgaspy.job import endings, threads
+from pgaspy.job.entering import enter_job
 from pgaspy.kernels import jit
 from pgaspy.layout import coords_from_rank
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = ["ProcGrid", "World", "begin_anew", "enter_job", "init", "simulated", "when_ended", "when_started", "world"]
+__all__ = ["ProcGrid", "World", "begin_anew", "init", "simulated", "when_ended", "when_started", "world"]
 
 
 class World:
@@ -109,9 +110,7 @@ def init(comm: MPI.Intracomm | None = None) -> None:
 def _start(comm: MPI.Intracomm | None) -> World:
     from mpi4py import MPI
 
-    if not MPI.Is_initialized():
-        MPI.Init_thread()
-    enter_job()
+    enter_job(starts_mpi=True)
     if comm is None:
         comm = MPI.COMM_WORLD
     collects = gc.isenabled()
@@ -150,24 +149,6 @@ def begin_anew() -> None:
         end()
     own = before.communicator
     _begin(own.Dup() if own.size > 1 else own, before.user_comm or own, before.has_network)
-
-
-_is_in_job = False
-
-
-def enter_job() -> None:
-    """Refuse a job of one process where the launcher started many, and let a failure of this process end the job.
-
-    Where MPI is not started, that waits until it is. All processes end with the job, also those that `init` left out,
-    since MPI's end waits for all.
-    """
-    global _is_in_job
-    from mpi4py import MPI
-
-    if MPI.Is_initialized() and not _is_in_job:
-        launchers.check_size(MPI.COMM_WORLD.size)
-        endings.abort_job_on_failure(MPI.COMM_WORLD)
-        _is_in_job = True
 
 
 @contextlib.contextmanager

@@ -84,6 +84,8 @@ def _is_inside(trace: TracebackType | None) -> Iterator[bool]:
 
 def _is_of_pgaspy(error: BaseException, trace: TracebackType | None) -> bool:
     """Whether an exception tells of a mistake in pgaspy, and not in the program."""
+    if any(_package(frame) == _OWN and frame.f_code.co_name == "<module>" for frame, _ in traceback.walk_tb(trace)):
+        return True  # it cannot be imported
     frames = [*_is_inside(trace)]
     if trace is None or not frames[-1]:
         return False
