@@ -17,6 +17,7 @@ import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, NoReturn
@@ -38,6 +39,7 @@ from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.nodes import TaskCall
 from pgaspy.simulating.drafts import NOT_YET, Drafts
+from pgaspy.simulating.exits import Exits
 from pgaspy.simulating.graphs import Begin, Mark, Pass, Step, Wait, Work, graph
 from pgaspy.simulating.interpreter import Stopwatch
 from pgaspy.simulating.parts import Clock, Part
@@ -64,8 +66,7 @@ class CommandLine:
         What it imports of its own is forgotten then, with the arrays that that keeps.
         """
         argv, path, modules = sys.argv, sys.path, {*sys.modules}
-        folder = Path.cwd() if self.is_module else Path(self.name).resolve().parent
-        sys.argv, sys.path = [self.name, *self.arguments], [str(folder), *path]
+        sys.argv, sys.path = [self.name, *self.arguments], [str(self._folder), *path]
         try:
             try:
                 names = self._run()
@@ -77,8 +78,16 @@ class CommandLine:
         finally:
             sys.argv, sys.path = argv, path
             for name in {*sys.modules} - modules:
-                if _is_of_program(sys.modules[name], folder):
+                if self.has(name):
                     del sys.modules[name]
+
+    def has(self, name: str) -> bool:
+        """Whether a module is the program, or a file of it, and not of a library."""
+        return name == "__main__" or (name in sys.modules and _is_of_program(sys.modules[name], self._folder))
+
+    @property
+    def _folder(self) -> Path:
+        return Path.cwd() if self.is_module else Path(self.name).resolve().parent
 
     def _run(self) -> dict[str, Any]:
         """Its names, in the end."""
@@ -137,11 +146,17 @@ def script_of(program: CommandLine, size: int, rank: int, settings: Settings) ->
     """
     found = Script()
     queue = _Queue(found, rank, size, settings)
+    exits = Exits(program.has, partial(_refuse, "os._exit ends a process without its job"))
+
+    def end() -> None:
+        exits.call()
+        queue.finish()
+
     start = time.thread_time()
     with (simulated(size, rank, _Communicator(queue, rank, size)), set_anew(),  # type: ignore[arg-type]
-          recording.in_place_of_the_job(queue), contextlib.redirect_stdout(io.StringIO())):
+          recording.in_place_of_the_job(queue), contextlib.redirect_stdout(io.StringIO()), exits.stand_in()):
         try:
-            program.run(queue.finish)
+            program.run(end)
         except _Enough:
             pass
         except SystemExit as error:
@@ -158,6 +173,10 @@ def script_of(program: CommandLine, size: int, rank: int, settings: Settings) ->
     found.overlaps = queue.engine.overlaps
     found.seconds = time.thread_time() - start
     return found
+
+
+def _refuse(what: str) -> NoReturn:
+    raise refusal(what)
 
 
 def _place_of(error: BaseException) -> str:
