@@ -14,6 +14,7 @@ import runpy
 import sys
 import time
 import weakref
+from array import array
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -103,6 +104,26 @@ def _is_of_program(module: Any, folder: Path) -> bool:
             and module.__name__.partition(".")[0] != "pgaspy")
 
 
+class AllDigests(Digests):
+    """Those of a program from its beginning.
+
+    Attributes
+    ----------
+    numbers
+        They, but those that nobody has taken yet.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.numbers = array("q")
+
+    def take_pending(self) -> bytes:
+        """See `ProgramDigest`."""
+        found = super().take_pending()
+        self.numbers.frombytes(found)
+        return found
+
+
 @dataclass
 class Script:
     """What one process does.
@@ -117,6 +138,8 @@ class Script:
         Whether messages are hidden behind computing.
     status
         The program's, if it ended with one after it had read values, which are not those that it would have found.
+    digests
+        Of the collective operations, and of its end: those of others are the same.
     seconds
         Of the processor, to make it.
     """
@@ -125,6 +148,7 @@ class Script:
     grids: set[tuple[int, ...]] = field(default_factory=set)
     overlaps: bool = True
     status: int | str | None = None
+    digests: AllDigests = field(default_factory=AllDigests)
     seconds: float = 0.0
 
     def messages(self) -> Iterator[tuple[Work, int]]:
@@ -169,6 +193,8 @@ def script_of(program: CommandLine, size: int, rank: int, settings: Settings) ->
         except Exception as error:
             raise SimulationError(f"the program raises {type(error).__name__}: {error}{_place_of(error)}") from error
         queue.finish()
+    found.digests.announce("the end of the program")
+    queue.supervision.compare()
     queue.engine.end()
     found.overlaps = queue.engine.overlaps
     found.seconds = time.thread_time() - start
@@ -216,7 +242,7 @@ class _Queue(Queue):
     def __init__(self, script: Script, rank: int, size: int, settings: Settings) -> None:
         super().__init__()
         if size > 1:
-            self.supervision.digests = Digests()  # which take their time, too
+            self.supervision.digests = script.digests  # which take their time, too
         overlaps = self.engine.overlaps
         self.tiers = _Calls()
         self._settings = settings

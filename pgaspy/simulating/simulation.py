@@ -14,6 +14,7 @@ from pgaspy.simulating.player import Course, Rules, Stalled, Totals, play
 from pgaspy.simulating.ranks import Classes, Likes
 from pgaspy.simulating.scripts import CommandLine, Script, conflicts, script_of
 from pgaspy.simulating.settings import Settings, SimulationError
+from pgaspy.supervision.checking import difference
 
 __all__ = ["Simulation", "simulate"]
 
@@ -90,6 +91,7 @@ def _simulated(program: CommandLine, size: int, settings: Settings) -> Simulatio
         for rank in ranks:
             if rank not in scripts:
                 scripts[rank] = script_of(program, size, rank, settings)
+        _compare(scripts)
         if len(scripts) > MAX_PLAYED:
             raise SimulationError(f"more than {MAX_PLAYED} of {size} processes would have to be played: what they "
                                   "send each other is too different")
@@ -121,3 +123,21 @@ def _simulated(program: CommandLine, size: int, settings: Settings) -> Simulatio
             size, courses, classes.shares(list(courses)), critical_path(courses), scripts[size // 2].status,
             sum(own.seconds for own in scripts.values()) / len(scripts), seconds,
             resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10)
+
+
+def _compare(scripts: Mapping[int, Script]) -> None:
+    """See that processes do the same.
+
+    Raises
+    ------
+    SimulationError
+        If some differ: who does what first that others do not.
+    """
+    numbers = [own.digests.numbers for own in scripts.values()]
+    if all(own == numbers[0] for own in numbers):
+        return
+    index = next(k for k, found in enumerate(zip(*numbers, strict=False)) if len({*found}) > 1)
+    said = {rank: own.digests.entry(index) for rank, own in sorted(scripts.items())}
+    raise SimulationError(difference(index, {
+        rank: {"operation": "too long ago to be known", "at": ""} if one is None else one.fields()
+        for rank, one in said.items()}))

@@ -16,7 +16,7 @@ import json
 import time
 from array import array
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
 import numpy as np
@@ -31,7 +31,7 @@ from pgaspy.supervision.contents import Contents
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["BATCH", "Checker", "Entries", "first_words", "meet"]
+__all__ = ["BATCH", "Checker", "Entries", "difference", "first_words", "meet"]
 
 BATCH = 256
 """Digests are sent when they are so many, or when the process waits."""
@@ -233,7 +233,7 @@ class Checker:
         MPI.Request.Testall(alarms)
         if answered:
             said_by_all = [json.loads(bytes(report).rstrip(b"\0")) for report in reports]
-            self._error = DivergenceError(_message(int(first[0]), said_by_all))
+            self._error = DivergenceError(difference(int(first[0]), dict(enumerate(said_by_all))))
         else:
             mine = json.loads(self._said(index))
             self._error = DivergenceError(
@@ -309,13 +309,13 @@ def _wait(request: MPI.Request) -> bool:
     return True
 
 
-def _message(index: int, said: Sequence[dict[str, str]]) -> str:
-    """Who does what: the operation and the line, and of everything else what is not the same."""
-    differing = {name for name in said[0] if len({one.get(name) for one in said}) > 1}
+def difference(index: int, said: Mapping[int, dict[str, str]]) -> str:
+    """Who does what, by ranks: the operation and the line, and of everything else what is not the same."""
+    differing = {name for one in said.values() for name in one if len({other.get(name) for other in said.values()}) > 1}
     if "at" in differing:  # then everything does
         differing = {"shapes"}
     ranks = defaultdict(list)
-    for rank, one in enumerate(said):
+    for rank, one in said.items():
         ranks[_sentence(one, differing)].append(rank)
     lines = [f"  on {listed('rank', numbers)}: {words}" for words, numbers in ranks.items()]
     if len(lines) == 1:

@@ -426,11 +426,11 @@ def test_the_journal_takes_objects() -> None:
 
 
 def test_the_report_shows_what_differs() -> None:
-    said = [{"operation": "add", "shapes": "(3,)", "values": f"{k // 2}", "at": "p.py:3"} for k in range(4)]
-    assert checking._message(7, said) == ("the processes do not do the same. Operation 7 is\n"
-                                          "  on ranks 0-1: add, values 0, at p.py:3\n"
-                                          "  on ranks 2-3: add, values 1, at p.py:3\n" + checking.REMEDY)
-    assert checking._message(7, said[:2]).splitlines()[1:-2] == [
+    said = {k: {"operation": "add", "shapes": "(3,)", "values": f"{k // 2}", "at": "p.py:3"} for k in range(4)}
+    assert checking.difference(7, said) == ("the processes do not do the same. Operation 7 is\n"
+                                            "  on ranks 0-1: add, values 0, at p.py:3\n"
+                                            "  on ranks 2-3: add, values 1, at p.py:3\n" + checking.REMEDY)
+    assert checking.difference(7, {k: said[k] for k in range(2)}).splitlines()[1:-2] == [
         "  on ranks 0-1: add, at p.py:3",
         "  but of other arrays, or of other parts of them; with PGASPY_CHECK=1 it is said which"]
 
