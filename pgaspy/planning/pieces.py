@@ -565,19 +565,19 @@ def local_indices(view: View, d: int, rank: int) -> NDArray[np.int64]:
 
 def indices_at(view: View, d: int, rank: int, places: NDArray[np.int64]) -> NDArray[np.int64]:
     """The indices along dimension d of a view at places of the part that a process owns, which has these."""
+    part = local_part(view, rank)
+    if part is not None and 0 not in part.shape:
+        return places + part.first[d]
     owned = owned_segments(view, d, rank)
-    if len(owned.start) == 1:
-        return places + owned.start[0]
     before = np.cumsum(owned.length) - owned.length
     return places + (owned.start - before)[np.searchsorted(before, places, "right") - 1]
 
 
 def indices_between(view: View, d: int, rank: int, start: int, stop: int) -> NDArray[np.int64]:
     """The same of the places from one to before another, in a new array."""
-    owned = owned_segments(view, d, rank)
-    if len(owned.start) == 1:
-        first = int(owned.start[0])
-        return np.arange(first + start, first + stop)
+    part = local_part(view, rank)
+    if part is not None and 0 not in part.shape:
+        return np.arange(part.first[d] + start, part.first[d] + stop)
     return indices_at(view, d, rank, np.arange(start, stop))
 
 
