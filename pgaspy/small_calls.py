@@ -215,6 +215,8 @@ def _called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[st
         found = small.called(functools.partial(numpys, **named), *operands[:n])
     else:
         found = small.called(numpys, *operands)
+    if found is None:
+        return None
     its_like = like(*given, **options) if like is not None else view_like(arrays[0]) if arrays[0].ndim else None
     if not isinstance(found, tuple):
         return _made(found, operands, its_like) if _may_be_made(found) else None
@@ -223,11 +225,11 @@ def _called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[st
 
 def _may_be_made(found: Any) -> bool:
     """Whether it is an array with dimensions, or a number."""
-    return found is not None and not (isinstance(found, np.ndarray) and (not found.ndim or found.dtype.hasobject))
+    return not isinstance(found, np.ndarray) or (found.ndim > 0 and not found.dtype.hasobject)
 
 
 def _is_of_new(x: Any) -> bool:
-    """Whether results of what is like an array may lie as new arrays do."""
+    """Whether the results of an array may lie as new arrays do."""
     like = like_of(x)
     if like.__class__ is not View:
         return True

@@ -415,6 +415,14 @@ def test_functions_are_called_at_once() -> None:
     assert float(large[-1]) == 1 + 2 * X[0, 0]
 
 
+@pytest.mark.parametrize(("call", "words"), [
+    (lambda a: pg.roll(a), r"^roll\(\) missing 1 required"), (lambda a: pg.outer(a), r"^outer\(\) missing 1 required"),
+    (lambda a: pg.stack(a, "first"), "object cannot be interpreted as an integer")])
+def test_arguments_that_are_refused_are_the_functions(call: Callable[[pg.GlobalArray], Any], words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        call(pg.array(X))
+
+
 def test_what_is_left_to_others() -> None:
     a, out = pg.array(X), pg.empty((12, 5))
     assert pg.concatenate([a, a], out=out) is out
