@@ -71,7 +71,7 @@ class Entries(Protocol):
         """That of an index, counted from the first; None if it is not there any more, or not yet."""
 
 
-class Backlog:
+class Uncompared:
     """Digests in order, of any number, as one process may be far ahead of another.
 
     To take all of them moves each of them once, on average.
@@ -116,7 +116,7 @@ class Checker:
         self._latest = array("q")  # at least `MAX_COMPARED`, if there are so many
         self._n_added = 0
         self._is_first, self._is_last = comm.rank == 0, comm.rank == comm.size - 1
-        self._own, self._theirs = Backlog(), Backlog()  # what the rank before has not told yet; what it has
+        self._own, self._theirs = Uncompared(), Uncompared()  # what the rank before has not told yet; what it has
         self._n_agreed = 0
         self._unsent = array("q")
         self._sending = self._sending_contents = MPI.REQUEST_NULL

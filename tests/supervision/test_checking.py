@@ -435,19 +435,19 @@ def test_the_report_shows_what_differs() -> None:
         "  but of other arrays, or of other parts of them; with PGASPY_CHECK=1 it is said which"]
 
 
-def test_a_backlog_is_taken_in_order_and_holds_little_more_than_is_left() -> None:
+def test_digests_are_taken_in_order_and_few_are_kept_that_are_taken() -> None:
     rng = np.random.default_rng(8)
-    backlog, expected, n_moved = checking.Backlog(), [], 0
+    uncompared, expected, n_moved = checking.Uncompared(), [], 0
     for found in np.split(rng.integers(-1 << 60, 1 << 60, 3000), np.sort(rng.integers(0, 3000, 50))):
-        backlog.numbers.extend(found)
+        uncompared.numbers.extend(found)
         expected += found.tolist()
-        n = int(rng.integers(len(backlog) + 1))
-        before = len(backlog.numbers)
-        assert (list(backlog.take(n)), len(backlog)) == (expected[:n], len(expected) - n)
+        n = int(rng.integers(len(uncompared) + 1))
+        before = len(uncompared.numbers)
+        assert (list(uncompared.take(n)), len(uncompared)) == (expected[:n], len(expected) - n)
         del expected[:n]
-        n_moved += len(backlog) if len(backlog.numbers) < before else 0
-        assert len(backlog.numbers) <= 2 * len(backlog) + 1
-    assert list(backlog.take(len(backlog))) == expected
+        n_moved += len(uncompared) if len(uncompared.numbers) < before else 0
+        assert len(uncompared.numbers) <= 2 * len(uncompared) + 1
+    assert list(uncompared.take(len(uncompared))) == expected
     assert n_moved <= 3000
 
 
