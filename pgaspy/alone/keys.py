@@ -94,7 +94,7 @@ def may_select(key: Any) -> bool:
 
 def numpys_key(elements: Any, key: Any, max_masked: int = MAX_MASKED) -> Any:
     """A key with arrays as NumPy takes it; None if it names too much, or if these are not of integers, or masks."""
-    if key.__class__ in kinds and key.dtype.kind == "b":
+    if (key.__class__ in kinds or key.__class__ is np.ndarray) and key.dtype.kind == "b":
         mask = operand(key, max_masked)
         is_taken = mask is not None and mask.ndim > 0 and mask.shape == elements.shape[:mask.ndim]
         return mask if is_taken and elements.size <= max_masked else None
@@ -120,8 +120,6 @@ def numpys_key(elements: Any, key: Any, max_masked: int = MAX_MASKED) -> Any:
         elif k.__class__ is np.ndarray and k.dtype.kind == "b" and k.shape != shape[first:stop]:
             return None
         first = stop
-    if key.__class__ is not tuple and found[0].dtype.kind == "b":
-        return found[0] if elements.size <= max_masked else None
     return tuple(found) if takes((*shape[first:], n_each, n_joint)) else None
 
 

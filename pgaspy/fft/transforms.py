@@ -266,17 +266,13 @@ def with_lengths(a: GlobalArray, dims: Sequence[int], lengths: Sequence[int]) ->
     kept = tuple(slice(min(n, m)) for n, m in zip(a.shape, shape, strict=True))
     if all(n >= m for n, m in zip(a.shape, shape, strict=True)):
         return a[kept]
-    found = zeros(tuple(shape), a.dtype, layout=_like(a, tuple(shape)))
+    found = zeros(tuple(shape), a.dtype, layout=_like(a._view, tuple(shape)))
     found[kept] = a[kept]
     return found
 
 
-def _like(a: GlobalArray, shape: tuple[int, ...]) -> Layout:
-    """A layout for another shape: that of the array, if what differs is whole there."""
-    return _layout_like(a._view, shape)
-
-
-def _layout_like(view: View, shape: tuple[int, ...]) -> Layout:
+def _like(view: View, shape: tuple[int, ...]) -> Layout:
+    """A layout for another shape: that of the view, if what differs is whole there."""
     layout = view.own_layout
     changed = [d for d, (n, m) in enumerate(zip(view.shape, shape, strict=True)) if n != m]
     if layout is None or not whole_dims(view).issuperset(changed):
@@ -311,7 +307,7 @@ def finished(found: GlobalArray, a: GlobalArray, out: GlobalArray | None, transp
     """A result, in the layout of the operand unless that is not asked for."""
     if out is not None:
         return _assigned(found, out)
-    layout = _like(a, found.shape)
+    layout = _like(a._view, found.shape)
     return found if transposed_out or found._view.own_layout == layout else found.redistribute(layout)
 
 
@@ -319,7 +315,7 @@ def finished(found: GlobalArray, a: GlobalArray, out: GlobalArray | None, transp
 
 _NUMPYS: dict[str, Callable[..., Any]] = {"fftn": np.fft.fft, "ifftn": np.fft.ifft, "rfft": np.fft.rfft,
                                           "irfft": np.fft.irfft}
-"""Those of one dimension after the other."""
+"""What transforms one dimension, in a pass of each."""
 
 
 def _of_few(a: GlobalArray, dims: Sequence[int], lengths: Sequence[int], function: str,
@@ -348,7 +344,8 @@ def _passes(elements: NDArray[Any], dims: Sequence[int], lengths: Sequence[int],
 
 
 def _view_like(view: View, shape: tuple[int, ...]) -> View:
-    return whole(_layout_like(view, shape))
+    """What the transform of a view is like."""
+    return whole(_like(view, shape))
 
 
 # Transforms ----------------------------------------------------------------------------------------------------------
@@ -379,7 +376,7 @@ def _complex(a: Any, s: Lengths, axes: Axes, function: str, norm: Norm, out: Glo
     if is_one_line(x, max(dims, key=lambda d: x.shape[d])):
         found = transformed_vector(x.reshape(-1), dtype, function, norm).reshape(x.shape)
         return finished(found, a, out, transposed_out)
-    back = None if transposed_out or out is not None else _like(a, x.shape)
+    back = None if transposed_out or out is not None else _like(a._view, x.shape)
     return finished(transformed(ready(x, dtype, dims), dims, function, back, norm=norm), a, out, transposed_out)
 
 

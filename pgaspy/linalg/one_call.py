@@ -110,9 +110,7 @@ def by_one_call(function: Callable[..., Any], operands: Sequence[pg.GlobalArray]
     operands = [x._plain() for x in operands]
     is_small = max(x.size for x in operands) <= SMALL
     if (is_small or pg.SIZE == 1) and is_executing():
-        found = silently(function, *map(_elements, operands))
-        return [_kept(x, wanted) for x, wanted in zip(found if isinstance(found, tuple) else (found,), results,
-                                                      strict=True)]
+        return _each(_kept, silently(function, *map(_elements, operands)), results)
     place = functools.partial(_place, None if is_small else _owner(operands[0]))
     there = [pg.GlobalArray(*laid_out(x._base, x._view, place(x.shape))) for x in operands]
     made = [pg.empty(wanted.shape, wanted.dtype, layout=place(wanted.shape)) for wanted in results]
@@ -128,11 +126,16 @@ def _of_few(function: Callable[..., Any], operands: Sequence[pg.GlobalArray],
         return None
     found = silently(function, *elements)
     recording.queue.n_at_once += 1
-    return [_small(x, wanted) for x, wanted in zip(found if isinstance(found, tuple) else (found,), results,
-                                                   strict=True)]
+    return _each(_without_base, found, results)
 
 
-def _small(found: Any, wanted: Result) -> pg.GlobalArray:
+def _each(made: Callable[[Any, Result], pg.GlobalArray], found: Any, results: Sequence[Result]) -> list[pg.GlobalArray]:
+    """The arrays that are made of what a function has given."""
+    return [made(x, wanted) for x, wanted in zip(found if isinstance(found, tuple) else (found,), results, strict=True)]
+
+
+def _without_base(found: Any, wanted: Result) -> pg.GlobalArray:
+    """An array of the only process, of what is in no other array."""
     if not wanted.shape:
         return of_elements(wanted.dtype.type(found), small.OF_NUMBER)
     elements = np.asarray(found, wanted.dtype, order="C")
