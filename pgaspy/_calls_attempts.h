@@ -10,8 +10,7 @@ static int has_base(PyObject *x)
     return is_array(x) && SLOT(x, its.at_base) && SLOT(x, its.at_view) && SLOT(x, its.at_source) == Py_None;
 }
 
-/* Whether so many elements of a size are none of those that are NumPy's in a job of one process: see `small.are_few`.
-   */
+/* Whether so many elements of a size are not NumPy's in a job of one process: see `small.are_few`. */
 static int are_many(Py_ssize_t n, Py_ssize_t itemsize)
 {
     return n > its.max_small && itemsize && n > 8 * its.max_small / itemsize;
@@ -47,7 +46,7 @@ static PyArrayObject *few_of(PyObject *x)
 static PyObject *queue_for_outer(PyObject *x, PyObject *y)
 {
     PyArrayObject *a = few_of(x), *b = few_of(y);
-    if (!its.array || !a || !b)
+    if (!a || !b)
         return NULL;
     const int m = PyArray_NDIM(a), n = PyArray_NDIM(b);
     Py_ssize_t size = 1;

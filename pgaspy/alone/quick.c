@@ -258,9 +258,9 @@ static PyObject *begin(PyObject *module, PyObject *arguments)
 static PyMethodDef functions[] = {
     {"begin", begin, METH_VARARGS, NULL},
     FUNCTION(chosen), FUNCTION(computed), FUNCTION(is_assigned), FUNCTION(is_clear), FUNCTION(is_computed_into),
+    FUNCTION(is_plain),
     {"method", (PyCFunction)(void (*)(void))make_method, METH_FASTCALL, NULL},
-    FUNCTION(product), FUNCTION(ready), FUNCTION(reduced), FUNCTION(section),
-    FUNCTION(is_plain), FUNCTION(taken),
+    FUNCTION(product), FUNCTION(ready), FUNCTION(reduced), FUNCTION(section), FUNCTION(taken),
     {NULL, NULL, 0, NULL},
 };
 

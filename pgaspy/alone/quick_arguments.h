@@ -3,7 +3,7 @@
  * `arguments` and `small_calls` do for most of them.
  */
 
-/* Whether dtypes of a kind are taken, and are those of small arrays; see `arguments.REFUSED`. */
+/* Whether elements of a dtype are taken, as numbers that functions are certain of; see `arguments.REFUSED`. */
 static int is_of_numbers(PyArray_Descr *dtype)
 {
     return strchr("biufc", dtype->kind) && dtype->type_num != NPY_HALF;
@@ -12,13 +12,12 @@ static int is_of_numbers(PyArray_Descr *dtype)
 /* Whether it is the dtype of numbers that NumPy has itself, and not one that is equal to it. */
 static int is_one_of_numpys(PyArray_Descr *dtype)
 {
-    PyArray_Descr *own = PyDataType_ISNUMBER(dtype) || PyDataType_ISBOOL(dtype)
-                       ? PyArray_DescrFromType(dtype->type_num) : NULL;
+    PyArray_Descr *own = PyDataType_ISNUMBER(dtype) ? PyArray_DescrFromType(dtype->type_num) : NULL;
     Py_XDECREF(own);
     return own == dtype;
 }
 
-static int is_taken_as_it_is(PyObject *x)
+static int is_taken_as_it_is(PyObject *x)       /* see `small.PLAIN` */
 {
     return x == Py_None || is_plain_number(x) || PyBool_Check(x) || PyUnicode_CheckExact(x);
 }
@@ -30,10 +29,7 @@ static PyObject *taken_of(PyObject *x, PyObject *arrays, Py_ssize_t *n_left)
     if (is_taken_as_it_is(x))
         return Py_NewRef(x);
     if (is_array(x)) {
-        PyObject *a = elements_of(x);
-        if (!a || PyList_Append(arrays, x) < 0)
-            return NULL;
-        PyObject *dtype = dtype_of(a);
+        PyObject *a = elements_of(x), *dtype = a && PyList_Append(arrays, x) == 0 ? dtype_of(a) : NULL;
         if (!dtype)
             return NULL;
         const int is_taken = is_of_numbers((PyArray_Descr *)dtype);

@@ -13,7 +13,7 @@ typedef struct {
 
 typedef struct {
     PyObject_HEAD
-    counted *work;              /* what calls have taken, each at the place of its hash, or at the next one that is free */
+    counted *work;              /* what calls have taken, each at the place of its hash, or the next free one */
     Py_ssize_t n_places, n_calls;   /* a power of 2, at least twice as many as there are calls; and these */
     Py_ssize_t gained;          /* by recording the latest calls, see `Tiers` */
     int records;
