@@ -423,6 +423,13 @@ def test_arguments_that_are_refused_are_the_functions(call: Callable[[pg.GlobalA
         call(pg.array(X))
 
 
+def test_a_list_that_is_in_itself_is_refused() -> None:
+    x: list[Any] = []
+    x.append(x)
+    with pytest.raises((RecursionError, ValueError)):
+        pg.concatenate([pg.ones(3), x])
+
+
 def test_what_is_left_to_others() -> None:
     a, out = pg.array(X), pg.empty((12, 5))
     assert pg.concatenate([a, a], out=out) is out

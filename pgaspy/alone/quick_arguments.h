@@ -38,7 +38,7 @@ static PyObject *taken_of(PyObject *x, PyObject *arrays, Py_ssize_t *n_left)
         return is_taken && *n_left >= 0 ? Py_NewRef(a) : NULL;
     }
     const int is_list = PyList_CheckExact(x);
-    if (!is_list && !PyTuple_CheckExact(x))
+    if ((!is_list && !PyTuple_CheckExact(x)) || Py_EnterRecursiveCall(" in the arguments of a function"))
         return NULL;
     const Py_ssize_t n = PySequence_Fast_GET_SIZE(x);
     PyObject *found = is_list ? PyList_New(n) : PyTuple_New(n);
@@ -51,6 +51,7 @@ static PyObject *taken_of(PyObject *x, PyObject *arrays, Py_ssize_t *n_left)
         else
             PyTuple_SET_ITEM(found, k, item);
     }
+    Py_LeaveRecursiveCall();
     return found;
 }
 
