@@ -136,8 +136,8 @@ static PyObject *was_admitted(counts *self, PyObject *key)
 #define LIMIT(name) {#name, T_PYSSIZET, offsetof(counts, name), 0, NULL}
 
 static PyMemberDef members[] = {
-    LIMIT(elements_per_call), LIMIT(gain_of_nodes), LIMIT(gainful_elements), LIMIT(max_calls), LIMIT(max_elements),
-    LIMIT(warm), LIMIT(work_of_planning), LIMIT(worth_recording), {NULL, 0, 0, 0, NULL},
+    LIMIT(elements_per_call), LIMIT(gain_of_nodes), LIMIT(gainful_elements), LIMIT(max_elements), LIMIT(warm),
+    LIMIT(work_of_planning), LIMIT(worth_recording), {NULL, 0, 0, 0, NULL},
 };
 
 static PyMethodDef methods[] = {

@@ -11,7 +11,6 @@ class Counts:
     elements_per_call: int
     gain_of_nodes: int
     gainful_elements: int
-    max_calls: int
     max_elements: int
     warm: int
     work_of_planning: int
