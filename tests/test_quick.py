@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
+from pgaspy import ufuncs
 from pgaspy.alone import functions, quick, sections, small
 from pgaspy.execution import recording
 from pgaspy.job.procgrid import begin_anew
@@ -290,6 +291,23 @@ def test_it_is_refused_while_anything_is_under_way() -> None:
     assert quick.computed(np.add, x, y, False) is None
     recording.queue.overlaps = True
     assert quick.computed(np.add, x, y, False) is not None
+
+
+@pytest.mark.parametrize("dtype", "dfl")
+@pytest.mark.parametrize("shapes", [((300, 1), (900,)), ((900,), (300, 1)), ((9, 1, 50), (700, 1))])
+def test_a_large_result_of_small_arrays_is_not_worked_out(shapes: tuple[tuple[int, ...], ...], dtype: str,
+                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = (np.arange(np.prod(shape)).reshape(shape) % 7 for shape in shapes)
+    x = x.astype(dtype)
+    a, b = pg.array(x), pg.array(y)
+    kept: list[Any] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(ufuncs, "computed", lambda *call: kept.append(call))
+        found = a * b
+    assert not kept
+    assert np.array_equal(found.gather(), x * y)
+    monkeypatch.setattr(small, "is_on", False)
+    assert found.layout == (pg.array(x) * pg.array(y)).layout
 
 
 def test_numbers_of_other_classes_have_their_say(monkeypatch: pytest.MonkeyPatch) -> None:
