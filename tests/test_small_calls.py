@@ -184,6 +184,8 @@ def test_layouts(operand: str, name: str, monkeypatch: pytest.MonkeyPatch) -> No
     lambda a: pg.fft.fft(a, 97, 0), lambda a: pg.fft.fft2(a + 0.5j), lambda a: pg.fft.fftn(a, (20, 30)),
     lambda a: pg.fft.fftn(a, axes=(0, 0)), lambda a: pg.fft.rfft(a, norm="ortho"), lambda a: pg.fft.irfft(a, 33),
     lambda a: pg.fft.irfftn(a), lambda a: pg.fft.fft(a.astype("f4")),
+    lambda a: pg.fft.rfft(a[0, ::-1]), lambda a: pg.fft.rfft(a[0, ::-1], 97), lambda a: pg.fft.irfft(a[0, ::-1] + 1j),
+    lambda a: pg.fft.ihfft(a[:1, ::-1], norm="ortho"), lambda a: pg.fft.fft(a[0, ::-1]),
     lambda a: pg.fft.fft(pg.broadcast_to(a[0], (4, 150))), lambda a: pg.array(a.sum()).sum(),
     lambda a: pg.average(a, weights=a + 1), lambda a: pg.array(a.astype(bool).any()).sum(),
 ])
@@ -575,6 +577,14 @@ def test_stacks_of_matrices(function: Callable[[Any], Any], operand: str, monkey
     found = told()
     monkeypatch.setattr(small, "is_on", False)
     assert found == told()
+
+
+@pytest.mark.parametrize("call", [pg.nan_to_num, pg.tril, lambda x: pg.meshgrid(pg.array([1.0]), x)])
+def test_lists_in_themselves_are_refused(call: Callable[[Any], Any]) -> None:
+    x: list[Any] = [1.0]
+    x.append(x)
+    with pytest.raises((RecursionError, ValueError)):
+        call(x)
 
 
 def test_a_stack_with_a_singular_matrix_is_refused() -> None:
