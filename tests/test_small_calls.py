@@ -555,6 +555,14 @@ def test_of_what_is_large_a_diagonal_is_taken_at_once(call: Callable[[pg.GlobalA
     assert found == (0, *taken()[1:])
 
 
+@pytest.mark.parametrize(("n", "is_recorded"), [(400, True), (200, False)])
+def test_grids_of_many_points_are_recorded(n: int, is_recorded: bool) -> None:
+    x = pg.array(np.arange(float(n)))
+    found = pg.meshgrid(x, x)[1]
+    assert (found._source is None) is is_recorded
+    np.testing.assert_array_equal(found.gather(), np.meshgrid(np.arange(float(n)), np.arange(n))[1])
+
+
 @pytest.mark.parametrize("function", [
     np.linalg.inv, np.linalg.det, np.linalg.slogdet, np.linalg.svd, np.linalg.eigh, np.linalg.qr, np.linalg.cond,
     lambda a: np.linalg.solve(a, a[..., :2]), lambda a: np.linalg.solve(a[0], a), lambda a: np.linalg.pinv(a, 0.5),

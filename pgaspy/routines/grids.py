@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 import pgaspy as pg
+from pgaspy.alone import small
 from pgaspy.creation import AnyLayout, as_array, as_global, generated, without_array, written
 from pgaspy.dims import whole_dim
 from pgaspy.dispatch import implements
@@ -30,8 +31,15 @@ ALL = slice(None)
 # Coordinates ---------------------------------------------------------------------------------------------------------
 
 
+def _of_few_points(*xi: Any, sparse: Any = False, **options: Any) -> tuple[NDArray[Any], ...]:
+    """NumPy's coordinates; a ValueError, if there are so many points that threads are faster."""
+    if not sparse and not small.takes(tuple(map(np.size, xi))):
+        raise ValueError("many points")
+    return np.meshgrid(*xi, sparse=sparse, **options)
+
+
 @implements(np.meshgrid)
-@by_numpy(np.meshgrid, like=as_new, copy=True)
+@by_numpy(_of_few_points, like=as_new, copy=True)
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[pg.GlobalArray, ...]:
     """The coordinates of the points of a grid, one array for each dimension. Collective.
 
