@@ -71,7 +71,7 @@ static void pg_run_chain(int n_stages, const pg_stage *stages, const int64_t *ad
         work += size / s->n_rows * (end - begin);
         most_peeled = MAX(most_peeled, peeled(s));
     }
-    const int team = MAX(MIN(team_for(work), (end - begin) / most_peeled), 1);
+    const int team = MAX(MIN(begin_team(work), (end - begin) / most_peeled), 1);
     #pragma omp parallel num_threads(team) if (team > 1)
     {
         const int64_t t = omp_get_thread_num(), parts = omp_get_num_threads(), n = end - begin;

@@ -57,7 +57,7 @@ static void run_part(loop_fn *loop, const geometry *g, packable items, int64_t n
 static void run(loop_fn *loop, const geometry *g, packable items, int cost)
 {
     const int64_t n = count(g, g->ndim);
-    const int team = team_for(n * cost);
+    const int team = begin_team(n * cost);
     if (team == 1)
         run_part(loop, g, items, n, 0, 1);
     else {

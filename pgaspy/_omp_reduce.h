@@ -106,7 +106,7 @@ static int levels(int64_t n)
 static int reduce_tiles(const reduction *r, int64_t n_tiles, int64_t work)
 {
     enum { SMALL = 64 * sizeof(T_D) + 128 };
-    const int team = team_for(work);
+    const int team = begin_team(work);
     const int64_t n_leaves = r->leaves.n_leaves;
     int64_t chunk = n_leaves;               /* leaves per chunk */
     if (team > 1 && n_tiles < 16 * team)

@@ -318,7 +318,7 @@ static void pg_reduce_program(const pg_program *p, const int *reductions, const 
         r.longest = WINDOW / r.prefetched.size;
     }
     const int64_t work = size / piece->n_units * (end - begin) * (p->cost + r.n);
-    const int team = team_for(work);
+    const int team = begin_team(work);
     #pragma omp parallel num_threads(team) if (team > 1)
     {
         const int64_t t = omp_get_thread_num(), parts = omp_get_num_threads();

@@ -129,7 +129,7 @@ static void for_each_in_section(section *s, loop_fn *loop, void *context, int co
             for_each(loop, &g, (packable){0}, cost);
         return;
     }
-    const int team = team_for(n * cost);
+    const int team = begin_team(n * cost);
     #pragma omp parallel num_threads(team) if (team > 1)
     {
         const int t = omp_get_thread_num(), parts = omp_get_num_threads();

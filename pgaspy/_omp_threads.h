@@ -23,6 +23,11 @@ static void pg_work_by_itself(int is_so)
     is_by_itself = is_so;
 }
 
+static int team_for(int64_t work)
+{
+    return work < GRAIN || is_by_itself ? 1 : pg_get_threads();
+}
+
 /*
  * Where other programs have the cores of some threads, a team waits for these until they get a turn, for a millisecond
  * or more. So small work is left to one thread once a team was late: for so many times as are doubled whenever one is
@@ -35,16 +40,17 @@ static void pg_work_by_itself(int is_so)
 static _Thread_local int n_alone, patience;
 static _Thread_local double begun, ended;
 
-static int team_for(int64_t work)
+/* The same as `team_for`, for a team that notes when its parts end, and when it does. */
+static int begin_team(int64_t work)
 {
-    if (work < GRAIN || is_by_itself)
-        return 1;
-    if (n_alone > 0 && work < SMALL_WORK) {
+    const int team = team_for(work);
+    if (team > 1 && n_alone > 0 && work < SMALL_WORK) {
         n_alone--;
         return 1;
     }
-    begun = omp_get_wtime();
-    return pg_get_threads();
+    if (team > 1)
+        begun = omp_get_wtime();
+    return team;
 }
 
 /* Note that this thread has done its part. */
