@@ -12,8 +12,8 @@ import numpy as np
 from pgaspy.array import GlobalArray
 from pgaspy.creation import as_global, empty
 from pgaspy.fft.one_dimension import MAX_COPIED
-from pgaspy.fft.pencils import ready, transformed
-from pgaspy.fft.transforms import Axes, Lengths, Norm, check_norm, dims_of, finished, is_one_line, with_lengths
+from pgaspy.fft.pencils import is_one_line, ready, transformed
+from pgaspy.fft.transforms import Axes, Lengths, Norm, check_norm, dims_of, finished, with_lengths
 from pgaspy.job.procgrid import world
 from pgaspy.layout import replicated
 

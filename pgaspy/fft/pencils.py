@@ -22,6 +22,7 @@ from pgaspy.blockmath import near_square_grid
 from pgaspy.caches import cached
 from pgaspy.creation import empty
 from pgaspy.dims import BlockDim, Dim, whole_dim
+from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import world
 from pgaspy.kernels.bindings import get_threads
 from pgaspy.layout import Layout
@@ -30,8 +31,8 @@ from pgaspy.scheduling.floating_point import silently
 from pgaspy.scheduling.local_threads import even_edges, n_threads_for, on_threads
 from pgaspy.tasks import perform, update, write
 
-__all__ = ["copied_in_place", "in_pencils", "in_place_pass", "ready", "real_pass", "transformed", "whole_dims",
-           "with_extent"]
+__all__ = ["LONGEST", "ONE_BY_ONE", "copied_in_place", "in_pencils", "in_place_pass", "is_one_line", "layout_like",
+           "ready", "real_pass", "transformed", "whole_dims"]
 
 
 @cached
@@ -39,6 +40,11 @@ def whole_dims(view: View) -> frozenset[int]:
     """The dimensions that processes hold whole, in a layout of the view's own; none where it has none."""
     layout = view.own_layout
     return frozenset(() if layout is None else [d for d, dim in enumerate(layout.dims) if dim.n_procs == 1])
+
+
+def is_one_line(a: GlobalArray, axis: int) -> bool:
+    """Whether there is one dimension to deal out, which is to be transformed, and is dealt out."""
+    return math.prod(a.shape) == a.shape[axis] and axis not in whole_dims(a._view)
 
 
 LONGEST = 1 << 15
@@ -186,15 +192,15 @@ def in_place_pass(a: GlobalArray, axes: Sequence[int], function: str,
     lines that stay in the cache.
     """
     is_numpys = _is_numpys(a, axes, function)
-    call = partial(_by_numpy, _ONE_BY_ONE[function]) if is_numpys else partial(_by_scipy, function)
+    call = partial(_by_numpy, ONE_BY_ONE[function]) if is_numpys else partial(_by_scipy, function)
     perform(partial(_in_place, partial(call, **options), tuple(axes), then), update(a), *own)
 
 
 def _is_numpys(a: GlobalArray, axes: Sequence[int], function: str) -> bool:
-    return function in _ONE_BY_ONE and a.dtype == np.complex128 and max(a.shape[d] for d in axes) <= LONGEST
+    return function in ONE_BY_ONE and a.dtype == np.complex128 and max(a.shape[d] for d in axes) <= LONGEST
 
 
-_ONE_BY_ONE = {"fft": "fft", "ifft": "ifft", "fftn": "fft", "ifftn": "ifft"}
+ONE_BY_ONE = {"fft": "fft", "ifft": "ifft", "fftn": "fft", "ifftn": "ifft"}
 """What NumPy has of `scipy.fft`, as transforms of one dimension after the other."""
 
 
@@ -238,7 +244,7 @@ def real_pass(a: GlobalArray, axis: int, n: int, dtype: np.dtype[Any], function:
     """The transform of a dimension that is whole by "rfft", of n real numbers, or by "irfft", to so many."""
     own = a._view.own_layout
     assert own is not None
-    layout = with_extent(own, axis, n // 2 + 1 if function == "rfft" else n)
+    layout = _with_extent(own, axis, n // 2 + 1 if function == "rfft" else n)
     found = empty(layout.shape, dtype, layout=layout)
     if np.finfo(dtype).dtype == np.float64 and n <= LONGEST:
         perform(partial(_by_lines, getattr(np.fft, function), axis, n, norm), write(found), a)
@@ -254,6 +260,17 @@ def _out_of_place(axis: int, n: int, function: str, norm: str | None, found: NDA
 
 
 @cached
-def with_extent(layout: Layout, d: int, n: int) -> Layout:
+def _with_extent(layout: Layout, d: int, n: int) -> Layout:
     """A layout with another extent of a dimension that is whole."""
     return Layout(layout.grid, [whole_dim(n) if e == d else dim for e, dim in enumerate(layout.dims)], layout.pins)
+
+
+def layout_like(view: View, shape: tuple[int, ...]) -> Layout:
+    """A layout for another shape: that of the view, if what differs is whole there."""
+    layout = view.own_layout
+    changed = [d for d, (n, m) in enumerate(zip(view.shape, shape, strict=True)) if n != m]
+    if layout is None or not whole_dims(view).issuperset(changed):
+        return default_for(shape)
+    for d in changed:
+        layout = _with_extent(layout, d, shape[d])
+    return layout

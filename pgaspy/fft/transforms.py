@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
-from numpy.typing import NDArray
 
-from pgaspy.alone import small
-from pgaspy.alone.likeness import likeness, view_like
-from pgaspy.array import GlobalArray, of_elements
+from pgaspy.array import GlobalArray
 from pgaspy.creation import as_global, zeros
 from pgaspy.dispatch import implements
+from pgaspy.fft.few import transformed_few
 from pgaspy.fft.one_dimension import transformed_vector
 from pgaspy.fft.pencils import (
-    LONGEST,
     copied_in_place,
     in_pencils,
+    is_one_line,
+    layout_like,
     ready,
     real_pass,
     transformed,
     whole_dims,
-    with_extent,
 )
 from pgaspy.fft.real_vectors import real_of_spectrum, spectrum_of_real
-from pgaspy.job.defaults import default_for
-from pgaspy.layout import Layout
 from pgaspy.operands import refuse_truths
-from pgaspy.planning.view import View, whole
 
 __all__ = ["Axes", "Lengths", "Norm", "check_norm", "dims_of", "fft", "fft2", "fftn", "finished", "hfft", "ifft",
-           "ifft2", "ifftn", "ihfft", "irfft", "irfft2", "irfftn", "is_one_line", "rfft", "rfft2", "rfftn",
-           "with_lengths"]
+           "ifft2", "ifftn", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftn", "with_lengths"]
 
 Norm = Literal["backward", "ortho", "forward"] | None
 Lengths = Sequence[int] | None
@@ -266,20 +259,9 @@ def with_lengths(a: GlobalArray, dims: Sequence[int], lengths: Sequence[int]) ->
     kept = tuple(slice(min(n, m)) for n, m in zip(a.shape, shape, strict=True))
     if all(n >= m for n, m in zip(a.shape, shape, strict=True)):
         return a[kept]
-    found = zeros(tuple(shape), a.dtype, layout=_like(a._view, tuple(shape)))
+    found = zeros(tuple(shape), a.dtype, layout=layout_like(a._view, tuple(shape)))
     found[kept] = a[kept]
     return found
-
-
-def _like(view: View, shape: tuple[int, ...]) -> Layout:
-    """A layout for another shape: that of the view, if what differs is whole there."""
-    layout = view.own_layout
-    changed = [d for d, (n, m) in enumerate(zip(view.shape, shape, strict=True)) if n != m]
-    if layout is None or not whole_dims(view).issuperset(changed):
-        return default_for(shape)
-    for d in changed:
-        layout = with_extent(layout, d, shape[d])
-    return layout
 
 
 def _complex_dtype(a: GlobalArray) -> np.dtype[Any]:
@@ -307,55 +289,11 @@ def finished(found: GlobalArray, a: GlobalArray, out: GlobalArray | None, transp
     """A result, in the layout of the operand unless that is not asked for."""
     if out is not None:
         return _assigned(found, out)
-    layout = _like(a._view, found.shape)
+    layout = layout_like(a._view, found.shape)
     return found if transposed_out or found._view.own_layout == layout else found.redistribute(layout)
 
 
-# Of small arrays -----------------------------------------------------------------------------------------------------
-
-_NUMPYS: dict[str, Callable[..., Any]] = {"fftn": np.fft.fft, "ifftn": np.fft.ifft, "rfft": np.fft.rfft,
-                                          "irfft": np.fft.irfft}
-"""What transforms one dimension, in a pass of each."""
-
-
-def _of_few(a: GlobalArray, dims: Sequence[int], lengths: Sequence[int], function: str,
-            norm: Norm) -> GlobalArray | None:
-    """The transform of a small array on one process, as passes of one dimension after the other give it; None if it is
-    not computed here.
-    """
-    elements = small.ready(a)
-    if elements is None or not elements.size or 0 in elements.strides or _complex_dtype(a) != np.complex128 or not dims:
-        return None
-    if not all(1 <= n <= LONGEST for n in lengths) or (len(dims) > 1 and (
-            len({*dims}) < len(dims) or [*lengths] != [elements.shape[d] for d in dims])):
-        return None
-    if function in ("rfft", "irfft") and is_one_line(a, dims[-1]):  # as half as many complex numbers
-        return None
-    found = small.called(_passes, elements, dims, lengths, function, norm)
-    if found is None or not small.takes(found.shape):
-        return None
-    return of_elements(found, (likeness(_view_like, view_like(a), found.shape), None, True))
-
-
-def _passes(elements: NDArray[Any], dims: Sequence[int], lengths: Sequence[int], function: str,
-            norm: Norm) -> NDArray[Any]:
-    found = elements.astype(float if function == "rfft" else complex, order="C", copy=False)
-    for d, n in zip(dims, lengths, strict=True):
-        found = _NUMPYS[function](found, n, d, norm)
-    return np.ascontiguousarray(found)
-
-
-def _view_like(view: View, shape: tuple[int, ...]) -> View:
-    """What the transform of a view is like."""
-    return whole(_like(view, shape))
-
-
 # Transforms ----------------------------------------------------------------------------------------------------------
-
-
-def is_one_line(a: GlobalArray, axis: int) -> bool:
-    """Whether there is one dimension to deal out, which is to be transformed, and is dealt out."""
-    return math.prod(a.shape) == a.shape[axis] and axis not in whole_dims(a._view)
 
 
 def _complex(a: Any, s: Lengths, axes: Axes, function: str, norm: Norm, out: GlobalArray | None,
@@ -365,7 +303,8 @@ def _complex(a: Any, s: Lengths, axes: Axes, function: str, norm: Norm, out: Glo
     dims, lengths = dims_of(a, s, axes)
     refuse_truths(s)
     dtype = _complex_dtype(a)
-    if small.is_on and out is None and (few := _of_few(a, dims, lengths, function, norm)) is not None:
+    few = None if out is not None else transformed_few(a, dims, lengths, dtype, function, norm)
+    if few is not None:
         return few
     if len(set(dims)) < len(dims):
         return _assigned(_one_by_one(a, dims, lengths, lambda x, d, n: _complex(
@@ -378,7 +317,7 @@ def _complex(a: Any, s: Lengths, axes: Axes, function: str, norm: Norm, out: Glo
     if is_one_line(x, max(dims, key=lambda d: x.shape[d])):
         found = transformed_vector(x.reshape(-1), dtype, function, norm).reshape(x.shape)
         return finished(found, a, out, transposed_out)
-    back = None if transposed_out or out is not None else _like(a._view, x.shape)
+    back = None if transposed_out or out is not None else layout_like(a._view, x.shape)
     return finished(transformed(ready(x, dtype, dims), dims, function, back, norm=norm), a, out, transposed_out)
 
 
@@ -399,8 +338,8 @@ def _from_real(a: Any, s: Lengths, axes: Axes, norm: Norm, out: GlobalArray | No
     dtype = _complex_dtype(a)
     if not dims:
         raise IndexError("at least one dimension has to be transformed")
-    if len(dims) == 1 and small.is_on and out is None and (
-            few := _of_few(a, dims, lengths, "rfft", norm)) is not None:
+    few = None if out is not None or dims[1:] else transformed_few(a, dims, lengths, dtype, "rfft", norm)
+    if few is not None:
         return few
     axis = dims[-1]
     x = with_lengths(a, dims[-1:], lengths[-1:])
@@ -435,7 +374,8 @@ def _to_real(a: Any, s: Lengths, axes: Axes, norm: Norm, out: GlobalArray | None
     n = (a.shape[axis] - 1) * 2 if s is None else lengths[-1]
     if n < 1:
         raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
-    if len(dims) == 1 and small.is_on and out is None and (few := _of_few(a, dims, (n,), "irfft", norm)) is not None:
+    few = None if out is not None or dims[1:] else transformed_few(a, dims, (n,), dtype, "irfft", norm)
+    if few is not None:
         return few
     x = a
     if dims[:-1]:
