@@ -117,6 +117,8 @@ def _see(writer: Writer, name: str) -> None:
         raise Refused
     if value.dtype.kind == "b" and plain == "__format__":
         raise Refused
+    if plain in ("__format__", "__str__") and value.dtype.kind == "f" and 0 in (value.min(), value.max()):
+        raise Refused  # of which sign it is, is up to kernels
     writer.say(f"see({texts[plain]})")
 
 
