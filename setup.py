@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy
 from setuptools import Extension, setup
 
-shared = [f"pgaspy/_{name}.h" for name in ("at_once", "attempts", "attributes", "callers", "dims", "numbers", "queue")]
+shared = [f"pgaspy/_{name}.h" for name in ("at_once", "attempts", "attributes", "callers", "dims", "numbers", "queue",
+                                           "shapes")]
 """What several of these include."""
 
 setup(cffi_modules=["pgaspy/_build_kernels.py:ffibuilder"],

@@ -231,8 +231,7 @@ PyMODINIT_FUNC PyInit__calls(void)
         {&name.broadcast_to, "broadcast_to"}, {&name.digests, "digests"}, {&name.dtype, "dtype"},
         {&name.index, "index"}, {&name.is_read_only, "is_read_only"}, {&name.layout, "layout"},
         {&name.may_compute, "may_compute"}, {&name.see_to_others, "see_to_others"}, {&name.shape, "shape"},
-        {&name.size, "size"}, {&name.storage, "storage"},
-        {&name.view, "_view"}};
+        {&name.size, "size"}, {&name.storage, "storage"}, {&name.view, "_view"}};
     if (have_names(names, sizeof names / sizeof *names) < 0)
         return NULL;
     PyObject *module = PyModule_Create(&definition);

@@ -12,6 +12,7 @@
 #include "_at_once.h"
 #include "_callers.h"
 #include "_numbers.h"
+#include "_shapes.h"
 #include "execution/counting.h"
 #include "planning/families.h"
 #include "supervision/rolling.h"

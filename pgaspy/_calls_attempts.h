@@ -36,31 +36,25 @@ static PyObject *queue_for(PyObject *x)
 }
 
 /* Elements of an array that is NumPy's in a job of one process, borrowed; NULL where there are none. */
-static PyArrayObject *few_of(PyObject *x)
+static PyObject *few_of(PyObject *x)
 {
     PyObject *elements = is_array(x) ? SLOT(x, its.at_elements) : NULL;
-    return elements && PyArray_Check(elements) ? (PyArrayObject *)elements : NULL;
+    return elements && PyArray_Check(elements) ? elements : NULL;
 }
 
 /* The queue of a job of one process for a function of two arrays with few elements, if there are many of the result. */
 static PyObject *queue_for_outer(PyObject *x, PyObject *y)
 {
-    PyArrayObject *a = few_of(x), *b = few_of(y);
+    PyObject *a = few_of(x), *b = few_of(y);
     if (!a || !b)
         return NULL;
-    const int m = PyArray_NDIM(a), n = PyArray_NDIM(b);
-    Py_ssize_t size = 1;
-    for (int d = 1; d <= (m > n ? m : n); d++) {
-        const Py_ssize_t own = d <= m ? PyArray_DIM(a, m - d) : 1, other = d <= n ? PyArray_DIM(b, n - d) : 1;
-        size *= own == 1 ? other : own;         /* where they fit */
-    }
-    PyObject *queue = are_many(size, PyArray_ITEMSIZE(a)) ? queue_of_job() : NULL;
+    npy_intp shape[NPY_MAXDIMS];
+    const int ndim = joint_shape(a, b, shape);
+    Py_ssize_t size = ndim >= 0;
+    for (int d = 0; d < ndim; d++)
+        size *= shape[d];
+    PyObject *queue = are_many(size, PyArray_ITEMSIZE((PyArrayObject *)a)) ? queue_of_job() : NULL;
     return queue && is_alone(queue) ? queue : NULL;
-}
-
-static int is_weak(PyObject *x)                 /* see `operands.WEAK` */
-{
-    return PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyComplex_CheckExact(x);
 }
 
 /* What is known of a call by its key: a new reference, None if nothing is. */
@@ -105,7 +99,7 @@ static int attempt_operator(PyObject *ufunc, PyObject *x, PyObject *y, int is_fi
     int has_other = queue && has_base(y);
     if (!queue && !PyErr_Occurred() && (queue = queue_for_outer(x, y)))
         has_other = 1;
-    if (!queue || !(has_other || y == Py_None || is_weak(y)))
+    if (!queue || !(has_other || y == Py_None || is_plain_number(y)))
         return PyErr_Occurred() ? -1 : 0;
     operand own = {NULL}, other = {NULL};
     PyObject *number = has_other ? Py_None : y, *key = NULL, *inputs = NULL;
@@ -173,7 +167,7 @@ static int attempt_in_place(PyObject *ufunc, PyObject *x, PyObject *y, PyObject 
 {
     PyObject *queue = queue_for(x);
     const int has_other = queue && has_base(y);
-    if (!queue || Py_TYPE(x) != its.array || !(has_other || is_weak(y)) || is_told(x))
+    if (!queue || Py_TYPE(x) != its.array || !(has_other || is_plain_number(y)) || is_told(x))
         return PyErr_Occurred() ? -1 : 0;
     PyObject *number = has_other ? Py_None : y, *const given[] = {ufunc, x, y};
     operand own = {NULL}, other = {NULL};

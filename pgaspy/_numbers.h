@@ -4,6 +4,11 @@
 #include <numpy/arrayobject.h>
 #include <numpy/arrayscalars.h>
 
+static int is_plain_number(PyObject *x)         /* see `operands.WEAK` */
+{
+    return PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyComplex_CheckExact(x);
+}
+
 /* Where the value of an operand is that is a number: of NumPy's itself, or a Python number as one of a dtype, in memory
    for it. NULL without an exception where it is refused. */
 static void *value_of(PyObject *x, PyArray_Descr *dtype, void *memory)

@@ -9,8 +9,7 @@ static struct {
     PyObject *record;               /* what hands operations to the queue of a simulated job */
     PyTypeObject *type, *engine, *recorded, *supervisor;
     Py_ssize_t at_engine, at_recorded, at_is_open, at_runner, at_silent_state, at_n_at_once, at_next_tag, at_max_fields,
-               at_supervision, at_fields, at_runs, at_straight, at_is_alone, at_has_failed, at_tiers,
-               at_digests;
+               at_supervision, at_fields, at_runs, at_straight, at_is_alone, at_has_failed, at_tiers, at_digests;
     PyObject *name, *instead, *computes_at_once;
 } the_queue;
 

@@ -13,6 +13,7 @@
 #include "../_at_once.h"
 #include "../_numbers.h"
 #include "../_attempts.h"
+#include "../_shapes.h"
 
 #define N_OF_DOUBLES 10
 #define N_KNOWN 1024    /* functions of dtypes, a power of 2 */
@@ -107,11 +108,6 @@ static PyObject *elements_of(PyObject *x)
     return PyArray_CheckScalar(found) ? found : NULL;
 }
 
-static int ndim_of(PyObject *elements)
-{
-    return PyArray_Check(elements) ? PyArray_NDIM((PyArrayObject *)elements) : 0;
-}
-
 /* The dtype of elements: a new reference. */
 static PyObject *dtype_of(PyObject *elements)
 {
@@ -131,30 +127,6 @@ static int fits(PyObject *elements, PyObject *others)
             return 0;
     }
     return 1;
-}
-
-/* The shape to which two arrays are stretched: its dimensions, or -1 if there is none. */
-static int joint_shape(PyObject *a, PyObject *b, npy_intp *shape)
-{
-    const int ndim = MAX(ndim_of(a), ndim_of(b));
-    PyObject *const operands[] = {a, b};
-    for (int d = 0; d < ndim; d++)
-        shape[d] = 1;
-    for (int k = 0; k < 2; k++) {
-        const int ahead = ndim - ndim_of(operands[k]);
-        for (int d = ahead; d < ndim; d++) {
-            const npy_intp own = PyArray_DIM((PyArrayObject *)operands[k], d - ahead);
-            if (own != 1 && shape[d] != 1 && own != shape[d])
-                return -1;
-            shape[d] = own == 1 ? shape[d] : own;
-        }
-    }
-    return ndim;
-}
-
-static int is_plain_number(PyObject *x)
-{
-    return PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyComplex_CheckExact(x);
 }
 
 /* What `find` says of a function of a dtype and another one, or a class, borrowed. */
