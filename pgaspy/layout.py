@@ -273,7 +273,7 @@ def without_dims(layout: Layout, dims: tuple[int, ...]) -> Layout:
     """The layout of the other dimensions, replicated along the axes of these."""
     if not dims:
         return layout
-    return Layout(layout.grid, [dim for d, dim in enumerate(layout.dims) if d not in dims], layout.pins)
+    return layout.of_part(tuple([dim for d, dim in enumerate(layout.dims) if d not in dims]), layout.pins)
 
 
 @cached

@@ -459,13 +459,17 @@ class Engine(ReadyNodes[Run]):
         if statistics.counts.timeline is not None:
             statistics.counts.timeline.held(self.held_bytes)
 
-    def _start_message(self, run: Run | Direct, number: int) -> None:
+    def _start_message(self, run: Run, number: int) -> None:
         node: Communication = run.nodes[number]  # type: ignore[assignment]
         if node.allocates:
             run.allocate(node)
         if self.has_failed and (poison := run.poison_of(node)) is not None:
             raise poison.show()  # others would take it for what was recorded
         run.n_to_start -= 1
+        self._begin_stamped(run, number, node)
+
+    def _begin_stamped(self, run: Run | Direct, number: int, node: Communication) -> None:
+        """Start a message with the program's digest, if it brings that."""
         address, nbytes = run.memories[node.memory].address + node.start_at, node.nbytes
         if node.is_stamped:
             if not node.is_receive:
@@ -540,7 +544,7 @@ class Engine(ReadyNodes[Run]):
         node.is_said = True
         if not node.is_receive:
             self._sent_bytes += node.nbytes
-        self._start_message(direct, number)
+        self._begin_stamped(direct, number, node)
 
     def wait_for(self, direct: Direct, memory: int) -> None:
         """See `Carrier`. Everything else makes progress meanwhile."""

@@ -160,6 +160,7 @@ static PyMethodDef functions[] = {
     {"begin", begin_parts, METH_O, NULL},
     {"indices_within", indices_within, METH_VARARGS, NULL},
     {"interval", interval, METH_VARARGS, NULL},
+    {"own_dims", own_dims, METH_O, NULL},
     FUNCTION(joint_shape), FUNCTION(lie_alike), FUNCTION(local_part), FUNCTION(place),
     FUNCTION(result_dims),
     {NULL, NULL, 0, NULL},

@@ -99,6 +99,9 @@ def local_part(view: Affine, rank: int, /) -> Any:
 def place(view: Affine, rank: int, /) -> int | None:
     """Where `rank` has the one element of a view without dimensions, in elements of its part; None if it has not."""
 
+def own_dims(view: Affine, /) -> tuple[Dim, ...] | None:
+    """The dimensions with exactly a view's owners; None where there are none in one of them."""
+
 def result_dims(shape: tuple[int, ...], views: tuple[Affine, ...], grid: tuple[int, ...], /) -> tuple[Dim, ...] | None:
     """The dimensions of the result of an elementwise operation on views, which are broadcast to a shape; see
     `result_layout`. None where they go along one axis of the grid, or along one of another grid.

@@ -1,5 +1,6 @@
 /*
- * What is asked of every new map: which of its dimensions repeat elements, in which order they lie, who alone has them.
+ * What is asked of every new map: which of its dimensions repeat elements, in which order they lie, who has them, who
+ * alone has them.
  */
 
 static int is_stretched(const affine *self, Py_ssize_t d)
@@ -65,6 +66,41 @@ static PyObject *get_memory_order(affine *self, void *closure)
     for (Py_ssize_t d = 0; found && d < ndim; d++)
         if (set_number(found, d, order[d]) < 0)
             Py_CLEAR(found);
+    return found;
+}
+
+/* The dimension with exactly a view's owners along one of its own; None where there is none. */
+static PyObject *own_dim(const affine *view, Py_ssize_t d)
+{
+    const Py_ssize_t extent = at(view->shape, d), p = place_in_base(view, d);
+    if (p < 0)
+        return extent > 1 ? Py_NewRef(Py_None) : PyObject_CallFunction(its.whole_dim, "n", extent);
+    dimension dim;
+    PyObject *dims = tuple_of(view->layout, name.dims, PyTuple_GET_SIZE(view->origin)), *found = NULL;
+    if (dims && read_dimension(PyTuple_GET_ITEM(dims, p), &dim) == 0) {
+        const Py_ssize_t start = at(view->origin, p), step = at(view->steps, d);
+        const dimension window = dim.is_block ? window_of(&dim, start, step > 1 ? step : 1, extent) : dim;
+        found = !dim.is_block ? PyObject_CallMethod(dim.itself, "window", "nnn", start, step, extent)
+            : step > 0 || extent <= 1 ? new_block_dim(&window) : Py_NewRef(Py_None);
+    }
+    Py_XDECREF(dims);
+    return found;
+}
+
+/* own_dims(view): see affine.pyi. */
+static PyObject *own_dims(PyObject *module, PyObject *view)
+{
+    if (!PyObject_TypeCheck(view, &type_of_affines))
+        return PyErr_Format(PyExc_TypeError, "no view: %R", view);
+    const Py_ssize_t ndim = ndim_of((affine *)view);
+    PyObject *found = PyTuple_New(ndim);
+    for (Py_ssize_t d = 0; found && d < ndim; d++)
+        if (put(found, d, own_dim((affine *)view, d)) < 0)
+            Py_CLEAR(found);
+        else if (PyTuple_GET_ITEM(found, d) == Py_None) {
+            Py_DECREF(found);
+            Py_RETURN_NONE;
+        }
     return found;
 }
 

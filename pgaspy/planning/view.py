@@ -20,7 +20,7 @@ from pgaspy.blockmath import meet
 from pgaspy.caches import acyclic, cached, kept_types, lazy
 from pgaspy.dims import Dim, whole_dim
 from pgaspy.layout import Layout, layout_of_number
-from pgaspy.planning.affine import Affine, joint_shape
+from pgaspy.planning.affine import Affine, joint_shape, own_dims
 
 __all__ = ["ArrayInKey", "Section", "View", "in_memory_order", "joint_shape", "whole"]
 
@@ -97,10 +97,8 @@ class View(Affine):
             return layout_of_number(self.layout.grid, self.fixed_coords)
         if self.is_whole:
             return self.layout
-        if not self.has_own_layout:
-            return None
-        windows: Any = [dim.window(start, step, extent) for dim, start, step, extent in self.sections]
-        return self.layout.of_part(tuple(windows), self.fixed_coords)
+        dims = own_dims(self)
+        return None if dims is None else self.layout.of_part(dims, self.fixed_coords)
 
     @lazy
     def has_own_layout(self) -> bool:

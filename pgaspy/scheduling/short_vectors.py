@@ -9,7 +9,7 @@ import numpy as np
 
 from pgaspy.dims import BlockDim, Dim
 from pgaspy.planning.boxes import view_box
-from pgaspy.planning.local_parts import indices_within
+from pgaspy.planning.local_parts import indices_within, local_part
 from pgaspy.planning.view import View
 from pgaspy.scheduling.at_once import elements
 from pgaspy.scheduling.builder import Builder
@@ -45,7 +45,10 @@ def is_in_intervals(dim: Dim) -> bool:
 
 def part_of(view: View, rank: int) -> tuple[int, int]:
     """The first index and the number of the elements of such a vector that a process has."""
-    layout = view.layout
+    part = local_part(view, rank)
+    if part is not None:
+        return part.first[0], part.shape[0]
+    layout = view.layout  # of an array that is dealt out in turn along another dimension, say
     coords = layout.coords_from_rank(rank)
     if not view.holds(coords):
         return 0, 0

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pgaspy.caches import cached, lazy
 from pgaspy.layout import Layout
 from pgaspy.planning.boxes import view_box
-from pgaspy.planning.local_parts import are_alike
+from pgaspy.planning.local_parts import lie_alike
 from pgaspy.planning.pieces import indices_at
 from pgaspy.planning.transfers import NOTHING, plan_transfer
 from pgaspy.planning.view import View, whole
@@ -118,11 +118,12 @@ class Reduce(Recipe):
     def _along(self) -> View:
         """Where operands come to."""
         layout = self._layout
-        return whole(Layout(layout.grid, [layout.dims[self.axes[-1]]], layout.pins))
+        return whole(layout.of_part((layout.dims[self.axes[-1]],), layout.pins))
 
     def _lies_along(self, view: View) -> bool:
         """Whether an operand is there, and is read where it lies."""
-        return view.own_layout is not None and are_alike(view.own_layout, self._along.layout)
+        along = self._along
+        return view.has_own_layout and lie_alike(view, along) and lie_alike(along, view)
 
     def _is_short(self, number: int) -> bool:
         """Whether an operand comes there as a short vector, and each process needs an interval of it."""
