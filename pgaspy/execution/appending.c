@@ -88,6 +88,14 @@ static PyObject *record(PyObject *module, PyObject *const *arguments, Py_ssize_t
     return answer > 0 ? Py_NewRef(Py_None) : found;
 }
 
+/* where(): see appending.pyi. */
+static PyObject *where(PyObject *module, PyObject *none)
+{
+    int instruction;
+    PyObject *code = caller(&instruction);
+    return code ? Py_BuildValue("(Ni)", code, instruction) : NULL;
+}
+
 /* begin(recording, state, in_python, borrowers, lent): see appending.pyi. */
 static PyObject *begin(PyObject *module, PyObject *arguments)
 {
@@ -102,6 +110,7 @@ static PyObject *begin(PyObject *module, PyObject *arguments)
 static PyMethodDef functions[] = {
     {"begin", begin, METH_VARARGS, NULL},
     {"record", (PyCFunction)(void (*)(void))record, METH_FASTCALL, NULL},
+    {"where", where, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from pgaspy.scheduling.base import Storage
@@ -16,3 +16,6 @@ def begin(recording: ModuleType, state: ContextVar[Any] | None, in_python: Calla
 
 def record(recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...] = ..., /) -> None:
     """Record an operation on arrays. Collective, unless the recipe is not: all record the same, in one order."""
+
+def where() -> tuple[CodeType, int]:
+    """Where the program is that has called pgaspy: the code, and the instruction."""

@@ -12,14 +12,12 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from types import CodeType, FrameType
 from typing import Any, TypeVar, cast
 
 from pgaspy.execution import appending, borrowers, progress
-from pgaspy.execution.appending import record
+from pgaspy.execution.appending import record, where
 from pgaspy.execution.direct import Direct
 from pgaspy.execution.queue import Queue, StandIns, Work
-from pgaspy.host.call_sites import frame_of_program
 from pgaspy.job.endings import before_abort, is_interactive
 from pgaspy.job.failures import TaskError
 from pgaspy.job.procgrid import World, when_ended, when_started, world
@@ -91,7 +89,7 @@ def _note_and_record(operation: Operation) -> None:
 
 def _record(operation: Operation) -> None:
     storages = tuple([base.storage for base in operation.bases])
-    queue.record(operation.recipe, storages, operation.values, *_where(sys._getframe(2)))
+    queue.record(operation.recipe, storages, operation.values, *where())
 
 
 def _record_in_python(recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...] = ()) -> None:
@@ -99,7 +97,7 @@ def _record_in_python(recipe: Recipe, storages: tuple[Storage, ...], values: tup
     if _instead is not None:
         _instead(Operation(recipe, tuple([storage.borrower() for storage in storages]), values))
         return
-    queue.record(recipe, storages, values, *_where(_frame(1)))
+    queue.record(recipe, storages, values, *where())
 
 
 def record_cold(recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...] = ()) -> None:
@@ -110,8 +108,8 @@ def record_cold(recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any
     if recipe.is_cold and _instead is None:
         if borrowed:
             storages = borrowers.settled(recipe, storages)
-        where = (None, 0) if queue.engine.is_alone else _where(_frame(1))
-        if queue.execute_at_once(recipe, storages, values, *where):
+        at = (None, 0) if queue.engine.is_alone else where()
+        if queue.execute_at_once(recipe, storages, values, *at):
             return
     record(recipe, storages, values)
 
@@ -128,21 +126,21 @@ def record_refusable(recipe: Recipe, storages: tuple[Storage, ...], values: tupl
 
 def compute(call: Computed, storages: tuple[Storage, ...], work: Work | None) -> None:
     """See `Queue.compute`."""
-    queue.compute(call, storages, work, *_where(_frame(1)))
+    queue.compute(call, storages, work, *where())
 
 
 def read_at_once(call: Computed, storages: tuple[Storage, ...],
                  add_nodes: Callable[[Direct], None]) -> Direct | None:
-    """See `Queue.read_at_once`; called by what an array's method calls. Collective."""
+    """See `Queue.read_at_once`. Collective."""
     if _instead is not None:
         return None
-    return queue.read_at_once(call, storages, add_nodes, *_where(_frame(_DEPTH_OF_READING)))
+    return queue.read_at_once(call, storages, add_nodes, *where())
 
 
 def send_at_once(key: tuple[Any, ...], call: Computed, storages: tuple[Storage, ...],
                  add_nodes: Callable[[Direct], None], n_elements: int = 0) -> Direct | None:
     """See `Queue.send_at_once`. Collective."""
-    return queue.send_at_once(key, call, storages, add_nodes, n_elements, *_where(_frame(_DEPTH_OF_READING)))
+    return queue.send_at_once(key, call, storages, add_nodes, n_elements, *where())
 
 
 def are_errors_asked() -> bool:
@@ -191,18 +189,6 @@ def may_compute(key: tuple[Any, ...], n_elements: int, bases: Sequence[Base]) ->
 def was_admitted(key: tuple[Any, ...]) -> bool:
     """See `Tiers.was_admitted`."""
     return queue.tiers.was_admitted(key)
-
-
-_frame = sys._getframe
-
-_DEPTH_OF_READING = 4
-"""Where the program is on the stack, if it has an element: what is called most finds it at once."""
-
-
-def _where(frame: FrameType) -> tuple[CodeType, int]:
-    """Where the program is."""
-    found = frame_of_program(frame)
-    return found.f_code, found.f_lasti
 
 
 def hold(nbytes: int) -> None:

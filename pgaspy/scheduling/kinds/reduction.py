@@ -140,12 +140,19 @@ class Reduce(Recipe):
 
     def execute(self, storages: Sequence[Storage], values: Sequence[Any], rank: int) -> None:
         """See `Recipe`."""
-        reduction = self.reduction
         local, *operands = map(local_view, storages[1:], self.views[1:])
-        operands = [*map(np.ascontiguousarray, operands)]
-        found = reduction.partial(local, self.axes, indices_of(self.source, rank), operands)
-        found = np.asarray(found, reduction.partial_dtype)
-        storages[0].local[...] = found if reduction.result is None else reduction.result(found)
+        self._store(storages[0], self._partial(local, operands, rank))
+
+    def _partial(self, local: NDArray[Any], operands: Sequence[NDArray[Any]], rank: int) -> NDArray[Any]:
+        """The partial result of a local part."""
+        found = self.reduction.partial(local, self.axes, indices_of(self.source, rank),
+                                       [*map(np.ascontiguousarray, operands)])
+        return np.asarray(found, self.reduction.partial_dtype)
+
+    def _store(self, target: Storage, merged: NDArray[Any]) -> None:
+        """Have the final values of merged partial results in the local part of the target."""
+        result = self.reduction.result
+        target.local[...] = merged if result is None else result(merged)
 
     def moved(self, rank: int) -> Sequence[Moved]:
         """See `Recipe`. The messages of short operands have other tags, and are between the same processes."""
@@ -173,21 +180,27 @@ class Reduce(Recipe):
                 for number, view in enumerate(self.operands, 2)]
         if not is_wanted:
             return
-        reduction, slots = self.reduction, operation.slots
-        shape = self.target.layout.local_shape(rank)
-        number = builder.buffer(math.prod(shape) * reduction.partial_dtype.itemsize)
-        indices = indices_of(self.source, rank)
+        slots = operation.slots
 
-        def reduce_local(memories: Memories) -> None:
+        def partial(memories: Memories) -> NDArray[Any]:
             local, *operands = [local_view(memories[slots[k]], view) if memory is None else
                                 bytes_of(memories, memory).view(self.dtypes[k])
                                 for k, (view, memory) in enumerate(zip(self.views[1:], (None, *come), strict=True), 1)]
-            found = reduction.partial(local, self.axes, indices, [*map(np.ascontiguousarray, operands)])
-            bytes_of(memories, number).view(reduction.partial_dtype).reshape(shape)[...] = found
+            return self._partial(local, operands, rank)
 
         reads = [(slots[k], view_box(view, rank) if builder.has_boxes else None) if memory is None else (memory, None)
                  for k, (view, memory) in enumerate(zip(self.views[1:], (None, *come), strict=True), 1)]
-        builder.add(FunctionCall(reduce_local, "reduce"), reads, [(number, None)])
+        if len(members) == 1 and slots[0] not in slots[1:]:
+            builder.add(FunctionCall(lambda memories: self._store(memories[slots[0]], partial(memories)), self.name),
+                        reads, [(slots[0], None)])
+            return
+        shape, dtype = self.target.layout.local_shape(rank), self.reduction.partial_dtype
+        number = builder.buffer(math.prod(shape) * dtype.itemsize)
+
+        def reduce_local(memories: Memories) -> None:
+            bytes_of(memories, number).view(dtype).reshape(shape)[...] = partial(memories)
+
+        builder.add(FunctionCall(reduce_local, self.name), reads, [(number, None)])
         self.add_merge(builder, operation, number, rank)
 
     def _add_operand(self, builder: Builder, operation: NumberedOperation, number: int, is_wanted: bool,
@@ -234,8 +247,7 @@ class Reduce(Recipe):
             return
 
         def store(memories: Memories) -> None:
-            found = bytes_of(memories, merged).view(reduction.partial_dtype).reshape(shape)
-            memories[slot].local[...] = found if reduction.result is None else reduction.result(found)
+            self._store(memories[slot], bytes_of(memories, merged).view(reduction.partial_dtype).reshape(shape))
 
         builder.add(FunctionCall(store, "store"), [(merged, None)], [(slot, None)])
 
