@@ -145,7 +145,7 @@ def _result_in_order(view: View, other: View | None) -> View | bool | None:
     """How the result of a call on views of one shape is seen; False where these do not lie alike, None where its
     elements are not in the order of its dimensions.
     """
-    if view.shape and not _may_lie_alike(view, other):
+    if other is not None and view.shape and not _may_lie_alike(view, other):
         return None if view.only_holder is not None or other.only_holder is not None else False
     found = result_view(view.shape, [view] if other is None else [view, other], default_for)
     return None if found.memory_order else found
