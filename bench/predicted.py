@@ -67,12 +67,13 @@ def compared(where: str, n: int, launcher: list[str], programs: Sequence[str]) -
         for program in programs:
             size, n_steps = TASKS[program]
             task = {"program": program, "n": size, "steps": n_steps, "batches": 5}
-            out = started([*launcher, "-m", "bench.jobs.predicted", json.dumps(task)])
+            out = started([*launcher, "-m", "bench.jobs.predicted", json.dumps({**task, "is_warmed": True})])
             once = min(json.loads(out.splitlines()[-1])["seconds"])
             batches = max(min(int(SECONDS / once), 3000), 50)
             measured, simulated = [], []
             for _ in range(TURNS):
-                out = started([*launcher, "-m", "bench.jobs.predicted", json.dumps({**task, "batches": batches})])
+                out = started([*launcher, "-m", "bench.jobs.predicted", json.dumps(
+                    {**task, "is_warmed": True, "batches": batches})])
                 measured.append(_middle(json.loads(out.splitlines()[-1]), "seconds" if "hosts" in where else
                                         "processor"))
                 simulated.append(_simulated(task, n, file))
@@ -105,7 +106,7 @@ def _simulated(task: dict[str, Any], n: int, machine: str) -> tuple[float, float
     out = started([
         sys.executable, "-m", "pgaspy", "run", "-n", str(n), "--threads", "1", "-m", "pgaspy", "simulate",
         "bench.jobs.predicted", "--machine", machine, "--value", "1", "--measure", "-n", str(n), "--json", "--",
-        json.dumps({**task, "batches": BATCHES_OF_SIMULATION})])
+        json.dumps({**task, "is_warmed": False, "batches": BATCHES_OF_SIMULATION})])
     phases = json.loads(out)["jobs"][0]["phases"][1:2 * BATCHES_OF_SIMULATION:2]
     return _middle_of([(phase["seconds"], phase["waiting"]) for phase in phases[N_WARMING:]])
 

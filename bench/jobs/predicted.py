@@ -17,6 +17,9 @@ from pgaspy.algorithms.summa import summa
 
 Steps = Callable[[int], object]
 
+SECONDS_QUIET, MAX_SECONDS = 1.0, 20.0
+"""The program is warm when no kernel has been compiled, or loaded, for so long, or after the most."""
+
 
 def heat_steps(n: int) -> Steps:
     """Sweeps, each of which ends when its residual is known."""
@@ -87,10 +90,24 @@ def cg_steps(n: int) -> Steps:
 PROGRAMS = {"heat": heat_steps, "summa": summa_steps, "lbm": lbm_steps, "cg": cg_steps}
 
 
+def warm_up(steps: Steps, n_steps: int) -> None:
+    """Run batches until all kernels are there that are worth compiling. Collective."""
+    begin = last = time.perf_counter()
+    n_before = 0
+    while np.COMM.bcast(time.perf_counter() < min(last + SECONDS_QUIET, begin + MAX_SECONDS)):
+        steps(n_steps)
+        np.sync()
+        n = np.COMM.allreduce(np.stats().n_compiled + np.stats().n_loaded)
+        if n != n_before:
+            n_before, last = n, time.perf_counter()
+
+
 def main() -> None:
-    """Run the batches of the task."""
+    """Run the batches of the task; those that are simulated are not warmed up, as time does not go by."""
     task = json.loads(sys.argv[1])
     steps = PROGRAMS[task["program"]](task["n"])
+    if task["is_warmed"]:
+        warm_up(steps, task["steps"])
     seconds, processor, waiting = [], [], []
     for _ in range(task["batches"]):
         np.COMM.Barrier()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from random import Random
 from typing import Any, NamedTuple
 
@@ -14,7 +15,8 @@ from threadpoolctl import threadpool_limits
 
 from pgaspy.host.units import quantity
 from pgaspy.host.words import of_bytes
-from pgaspy.simulating.measuring import MAX_BYTES_BESIDES
+from pgaspy.scheduling.nodes import counted_call
+from pgaspy.simulating.measuring import PassedThrough
 from pgaspy.simulating.scripts import LocalShape
 from pgaspy.simulating.settings import SimulationError
 
@@ -81,7 +83,7 @@ class TaskTimes:
         if key not in self._measured:
             with threadpool_limits(self._threads):
                 self._measured[key] = _measured(name, function, arguments, sum(x.nbytes_spanned for x in shapes),
-                                                min(nbytes_besides, MAX_BYTES_BESIDES))
+                                                nbytes_besides)
         return self._rng.choice(self._measured[key])
 
 
@@ -91,14 +93,14 @@ def _measured(name: str, function: Callable[..., Any], arguments: Sequence[Any],
     if nbytes > MAX_MEASURED_BYTES:
         raise SimulationError(f"the task {name} works on {of_bytes(nbytes)}, too much to measure it here: {remedy}")
     rng = np.random.default_rng(2012)
-    given = [_filled(x, rng) if isinstance(x, LocalShape) else x for x in arguments]
-    others, times = np.ones(nbytes_besides // 8), list[float]()
+    views = [_filled(x, rng) if isinstance(x, LocalShape) else partial(_as_it_is, x) for x in arguments]
+    others, times = PassedThrough(nbytes_besides), list[float]()
     begin = time.perf_counter()
     try:
         while len(times) <= N_MEASURED and (len(times) < 2 or time.perf_counter() - begin < SECONDS_MEASURED):
-            others.sum()
+            others.pass_through()
             start = time.perf_counter()
-            function(*given)
+            counted_call(function, *[view() for view in views])
             times.append(time.perf_counter() - start)
     except Exception as error:
         raise SimulationError(f"the task {name}, measured on arrays of random numbers, raises {type(error).__name__}: "
@@ -106,11 +108,17 @@ def _measured(name: str, function: Callable[..., Any], arguments: Sequence[Any],
     return times[1:]
 
 
-def _filled(x: LocalShape, rng: np.random.Generator) -> NDArray[Any]:
-    """Numbers at the same distances in memory, of which caches may have room for few."""
+def _as_it_is(x: Any) -> Any:
+    return x
+
+
+def _filled(x: LocalShape, rng: np.random.Generator) -> Callable[[], NDArray[Any]]:
+    """What makes a local view, as for each call: of numbers at the same distances in memory, of which caches may have
+    room for few.
+    """
     if 0 in x.shape:
-        return np.empty(x.shape, x.dtype)
+        return partial(np.empty, x.shape, x.dtype)
     n = x.nbytes_spanned // x.dtype.itemsize
     numbers = rng.standard_normal(n).astype(x.dtype) if x.dtype.kind in "fc" else np.ones(n, x.dtype)
     first = sum((n - 1) * -stride for n, stride in zip(x.shape, x.strides, strict=True) if stride < 0)
-    return np.ndarray(x.shape, x.dtype, numbers, first, x.strides)
+    return partial(np.ndarray, x.shape, x.dtype, numbers, first, x.strides)
