@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from random import Random
 from typing import Any, NamedTuple
 
@@ -93,14 +92,15 @@ def _measured(name: str, function: Callable[..., Any], arguments: Sequence[Any],
     if nbytes > MAX_MEASURED_BYTES:
         raise SimulationError(f"the task {name} works on {of_bytes(nbytes)}, too much to measure it here: {remedy}")
     rng = np.random.default_rng(2012)
-    views = [_filled(x, rng) if isinstance(x, LocalShape) else partial(_as_it_is, x) for x in arguments]
+    given = [_filled(x, rng) if isinstance(x, LocalShape) else x for x in arguments]
     others, times = PassedThrough(nbytes_besides), list[float]()
     begin = time.perf_counter()
     try:
         while len(times) <= N_MEASURED and (len(times) < 2 or time.perf_counter() - begin < SECONDS_MEASURED):
             others.pass_through()
             start = time.perf_counter()
-            counted_call(function, *[view() for view in views])
+            counted_call(function, *[x() if isinstance(of, LocalShape) else x
+                                     for x, of in zip(given, arguments, strict=True)])
             times.append(time.perf_counter() - start)
     except Exception as error:
         raise SimulationError(f"the task {name}, measured on arrays of random numbers, raises {type(error).__name__}: "
@@ -108,17 +108,13 @@ def _measured(name: str, function: Callable[..., Any], arguments: Sequence[Any],
     return times[1:]
 
 
-def _as_it_is(x: Any) -> Any:
-    return x
-
-
 def _filled(x: LocalShape, rng: np.random.Generator) -> Callable[[], NDArray[Any]]:
     """What makes a local view, as for each call: of numbers at the same distances in memory, of which caches may have
     room for few.
     """
     if 0 in x.shape:
-        return partial(np.empty, x.shape, x.dtype)
+        return lambda: np.empty(x.shape, x.dtype)
     n = x.nbytes_spanned // x.dtype.itemsize
     numbers = rng.standard_normal(n).astype(x.dtype) if x.dtype.kind in "fc" else np.ones(n, x.dtype)
     first = sum((n - 1) * -stride for n, stride in zip(x.shape, x.strides, strict=True) if stride < 0)
-    return partial(np.ndarray, x.shape, x.dtype, numbers, first, x.strides)
+    return lambda: np.ndarray(x.shape, x.dtype, numbers, first, x.strides)
