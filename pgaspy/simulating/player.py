@@ -198,6 +198,7 @@ class _Process(ReadyNodes[_Running]):
         self._n_received: Counter[tuple[int, int]] = Counter()
         self._open: dict[tuple[int, int], tuple[int, int]] = {}
         self._is_waiting = False
+        self._handling = "handling"  # or waiting, of what has ended a wait: the engine counts so, too
         self._begin_busy(None)
 
     @property
@@ -263,6 +264,7 @@ class _Process(ReadyNodes[_Running]):
         yield min(limit, self._arrived[0][0] if self._arrived else math.inf)
         self._is_waiting = False
         self.log.totals.waiting += self.clock - start
+        self._handling = "waiting"
         if self.clock > start:
             ended = self._arrived and self._arrived[0][0] <= self.clock
             self._begin_busy(self._arrived[0][4] if ended else None)
@@ -405,6 +407,7 @@ class _Process(ReadyNodes[_Running]):
             if node.is_receive:
                 if node.nbytes_ahead:
                     self._received_bytes -= node.nbytes_ahead
-                self._spend("handling", "messages", self._network.busy(node.nbytes))
+                self._spend(self._handling, "messages", self._network.busy(node.nbytes))
             self._complete(running, number)
+        self._handling = "handling"
 

@@ -36,7 +36,8 @@ def seconds(courses: dict[int, Course]) -> dict[int, float]:
 def test_a_ping(nbytes: int) -> None:
     found = play({0: steps(send(1, nbytes)), 1: steps(receive(0, nbytes))}, NETWORK)
     assert seconds(found) == {0: O + (nbytes - 1) * G, 1: 2 * O + L + (nbytes - 1) * G}
-    assert found[1].totals.waiting == O + L + (nbytes - 1) * G
+    assert found[1].totals.waiting == seconds(found)[1]  # with what it takes to complete what was waited for
+    assert (found[0].totals.handling, found[1].totals.handling) == (O, 0.0)
     assert (found[0].totals.n_messages, found[0].totals.nbytes) == (1, nbytes)
 
 
