@@ -741,7 +741,8 @@ class GlobalArray:
         ValueError
             If the job has no such rank.
         """
-        return global_assign.gathered(self._base, self._view, root)
+        found = small.gathered(self) if root is None else None
+        return global_assign.gathered(self._base, self._view, root) if found is None else found
 
     def item(self, *index: Any) -> Any:
         """The one element, or that at an index, as a Python scalar. Collective, unless every process holds it.

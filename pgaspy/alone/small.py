@@ -32,7 +32,7 @@ from pgaspy.scheduling.floating_point import silent_state, silently
 from pgaspy.scheduling.operations import BaseView
 
 __all__ = ["MAX_ELEMENTS", "NUMBERS", "OF_NUMBER", "OF_NUMPY", "PLAIN", "Small", "Source", "are_few", "base_and_view",
-           "called", "copied", "elements_of", "empty_like", "filled", "in_order_of_memory", "is_clear",
+           "called", "copied", "elements_of", "empty_like", "filled", "gathered", "in_order_of_memory", "is_clear",
            "is_exact_cast", "is_on", "is_section", "is_writable", "kinds", "operand", "origin", "passed_over",
            "read_only", "ready", "reshaped", "seen", "shown", "source_of_copy", "source_of_new", "takes"]
 
@@ -321,6 +321,15 @@ def copied(x: Any, dtype: np.dtype[Any] | None = None) -> Small | None:
     elif not is_exact_cast(elements.dtype, dtype) or (found := called(_cast, elements, dtype)) is None:
         return None
     return found, source_of_copy(x)
+
+
+def gathered(x: Any) -> NDArray[Any] | None:
+    """All elements of an array, in a new one of NumPy's; None if they are not gathered here."""
+    elements = ready(x)
+    if elements is None:
+        return None
+    recording.queue.n_at_once += 1
+    return np.array(elements, order="C")
 
 
 def empty_like(x: Any, dtype: np.dtype[Any]) -> Small | None:
