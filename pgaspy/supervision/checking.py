@@ -36,8 +36,8 @@ __all__ = ["BATCH", "Checker", "Entries", "difference", "first_words", "meet"]
 BATCH = 256
 """Digests are sent when they are so many, or when the process waits."""
 
-MAX_COMPARED = 1024
-"""Operations that processes go back to find where they have parted."""
+MAX_COMPARED = 1 << 16
+"""Operations that processes go back to find where they have parted, as some may be far ahead of one that is late."""
 
 MAX_REPORT_BYTES = 4096
 """Of what a process says about its operation."""
