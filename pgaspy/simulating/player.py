@@ -264,10 +264,11 @@ class _Process(ReadyNodes[_Running]):
         yield min(limit, self._arrived[0][0] if self._arrived else math.inf)
         self._is_waiting = False
         self.log.totals.waiting += self.clock - start
-        self._handling = "waiting"
+        has_ended = bool(self._arrived) and self._arrived[0][0] <= self.clock
+        if has_ended:
+            self._handling = "waiting"
         if self.clock > start:
-            ended = self._arrived and self._arrived[0][0] <= self.clock
-            self._begin_busy(self._arrived[0][4] if ended else None)
+            self._begin_busy(self._arrived[0][4] if has_ended else None)
 
     def _begin_busy(self, arrival: Arrival | None) -> None:
         self._doing: Counter[str] = Counter()

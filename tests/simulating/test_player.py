@@ -163,6 +163,14 @@ def test_an_idle_process_goes_on_with_what_comes_next() -> None:
     assert found[0].n_idled[True] == 1
 
 
+def test_what_comes_after_a_wait_was_given_up_is_handled_while_nobody_waits() -> None:
+    awaited = Begin(graph((receive(1, uses=(0,)),)), slots={0: 0})
+    job: dict[int, list[Step]] = {0: [awaited, Wait(0, idle_seconds=1.0), Pass("program", 10.0), Wait()],
+                                  1: steps(send(0))}
+    totals = play(job, Network(L, O))[0].totals
+    assert (totals.handling, totals.waiting) == (O, 1.0)
+
+
 def test_a_process_that_others_stand_for() -> None:
     """Of a ring of a million, one process is played: what comes from its neighbour is as what it sends itself."""
     own = steps(send(501, 9), receive(499, 9), Work("inner", 1.0), Work("edge", 2.0), edges=((1, 3),))
