@@ -20,7 +20,7 @@ class BlockDim(NamedTuple):
 
     A view's dimension is a window of a balanced one: its index i stands for the index `start + step*i` (step > 0) of
     a dimension of `parent_extent` elements, and is owned by that element's owner. In C, `affine` knows the order of the
-    fields, and which process owns an index.
+    fields, which process owns an index, and the window that a view is.
     """
 
     extent: int
@@ -101,13 +101,6 @@ class BlockDim(NamedTuple):
     def has_window(self, step: int, extent: int) -> bool:
         """Whether there is the dimension of a view of this step and extent."""
         return step > 0 or extent <= 1
-
-    def window(self, start: int, step: int, extent: int) -> BlockDim | None:
-        """The dimension of a view `start + step*i`, i < extent, with exactly its owners."""
-        if not self.has_window(step, extent):
-            return None
-        return BlockDim(extent, self.n_procs, self.axis, self.parent_extent, self.start + self.step * start,
-                        self.step * max(step, 1))
 
     def fresh(self, extent: int) -> BlockDim:
         """The same distribution, dealt out afresh to another extent."""

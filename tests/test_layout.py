@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from pgaspy.dims import BlockDim, CyclicDim, Dim, whole_dim
 from pgaspy.distribution import Distribution, check_grid, default_layout
 from pgaspy.layout import Layout, coords_from_rank, one_process, rank_from_coords, replicated, without_dims
+from pgaspy.planning.affine import own_dims
+from pgaspy.planning.view import View
 from tests.randomly import random_layout, random_shape
 
 BLOCKS = st.builds(lambda n, p: BlockDim(n, p, 0, n), st.integers(0, 40), st.integers(1, 9))
@@ -60,6 +62,14 @@ def check_dim(dim: Dim) -> None:
         assert dim.block == max(map(dim.local_extent, range(dim.n_procs)))
 
 
+def window_of(dim: Dim, start: int, step: int, extent: int) -> Dim | None:
+    """The dimension of a view `start + step*i`, i < extent, with exactly its owners, where there is one."""
+    view = View(Layout((dim.n_procs,), [dim]), (extent,), (0,), (step,), (start,))
+    dims = own_dims(view)
+    assert (dims is not None) == view.has_own_layout == dim.has_window(step, extent)
+    return None if dims is None else dims[0]
+
+
 @given(BLOCKS | CYCLICS)
 def test_dimension(dim: Dim) -> None:
     check_dim(dim)
@@ -76,7 +86,7 @@ def test_window_has_exactly_the_owners_of_the_view(dim: Dim, first: tuple[int, i
         start %= dim.extent
         extent = min(extent, len(range(start, dim.extent, step)))
         expected = expected[start::step][:extent]
-        window = dim.window(start, step, extent)
+        window = window_of(dim, start, step, extent)
         if window is None:
             assert isinstance(dim, CyclicDim)
             assert dim.block % step
@@ -89,10 +99,11 @@ def test_window_has_exactly_the_owners_of_the_view(dim: Dim, first: tuple[int, i
 
 
 def test_windows_that_have_no_layout() -> None:
-    assert BlockDim(10, 2, 0, 10).window(9, -1, 10) is None
-    assert CyclicDim(10, 2, 0, 2).window(9, -1, 10) is None
-    assert CyclicDim(10, 2, 0, 2).window(0, 3, 4) is None
-    assert CyclicDim(10, 2, 0, 2).window(9, -1, 1) == CyclicDim(1, 2, 0, 2, 0, 1)
+    assert window_of(BlockDim(10, 2, 0, 10), 9, -1, 10) is None
+    assert window_of(BlockDim(10, 2, 0, 10), 9, -1, 1) == BlockDim(1, 2, 0, 10, 9)
+    assert window_of(CyclicDim(10, 2, 0, 2), 9, -1, 10) is None
+    assert window_of(CyclicDim(10, 2, 0, 2), 0, 3, 4) is None
+    assert window_of(CyclicDim(10, 2, 0, 2), 9, -1, 1) == CyclicDim(1, 2, 0, 2, 0, 1)
 
 
 @pytest.mark.parametrize(("n", "p", "extents"), [
@@ -116,11 +127,11 @@ def test_cyclic(n: int, p: int, b: int, extents: tuple[int, ...]) -> None:
 
 def test_first_owner_and_first_length() -> None:
     """Elements 5.. of cyclic(4) over 3 processes begin with the last three elements of block 1."""
-    dim = CyclicDim(20, 3, 0, 4).window(5, 1, 15)
+    dim = window_of(CyclicDim(20, 3, 0, 4), 5, 1, 15)
     assert dim == CyclicDim(15, 3, 0, 4, 1, 3)
     assert [dim.local_extent(c) for c in range(3)] == [4, 7, 4]  # type: ignore[union-attr]
     assert str(dim) == "cyclic(4) from 1 with 3"
-    assert str(BlockDim(10, 2, 0, 10).window(2, 3, 2)) == "block of [2::3] of 10"
+    assert str(window_of(BlockDim(10, 2, 0, 10), 2, 3, 2)) == "block of [2::3] of 10"
 
 
 @pytest.mark.parametrize("seed", range(300))

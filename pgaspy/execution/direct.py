@@ -41,7 +41,7 @@ class Direct(Builder):
     ----------
     nodes
         Its messages.
-    numbers, memories, stamps, n_to_start
+    numbers, memories, stamps
         As of a run.
     is_begun
         Whether other processes may have been told of it.
@@ -50,7 +50,6 @@ class Direct(Builder):
     """
 
     has_boxes = False
-    n_to_start = 0
 
     def __init__(self, carrier: Carrier, number: int, memories: Memories, n_bases: int,
                  stamp: Callable[[], int]) -> None:
@@ -97,12 +96,6 @@ class Direct(Builder):
         source, target = self.memories[node.memory].address + node.start_at, self.buffer(node.nbytes)
         backend.copy_bytes(node.nbytes).call(self.memories[target].address, source)
         node.memory, node.start_at = target, 0
-
-    def poison_of(self, node: Node) -> None:
-        """What uses a poisoned array is not executed at once."""
-
-    def allocate(self, node: Node) -> None:
-        """All memories are there."""
 
     def arrived(self, node: Communication) -> None:
         """Take note of a message that is complete."""
