@@ -454,7 +454,8 @@ class _ArgReduction:
         rows = local if len(axes) == 1 else local.transpose(*kept, *axes).reshape(*shape, -1)
         d = axes[0] if len(axes) == 1 else -1
         position = getattr(rows, self.name)(axis=d, keepdims=True)
-        pairs["value"] = np.take_along_axis(rows, position, d).reshape(shape)
+        found = rows[position] if rows.ndim == 1 else np.take_along_axis(rows, position, d)
+        pairs["value"] = found.reshape(shape)
         places = np.unravel_index(position.reshape(shape), [local.shape[d] for d in axes])
         index = np.zeros(shape, np.int64)
         for d, extent, place in zip(axes, self.extents, places, strict=True):
@@ -470,7 +471,9 @@ class _ArgReduction:
         first = higher["index"] < lower["index"]
         take = (higher["index"] >= 0) & (
             (lower["index"] < 0) | (~a_nan & (better | b_nan)) | (same & first))
-        return np.where(take, higher, lower)
+        merged = lower.copy()
+        np.copyto(merged, higher, where=take)
+        return merged
 
     def result(self, merged: NDArray[Any]) -> NDArray[Any]:
         return merged["index"]

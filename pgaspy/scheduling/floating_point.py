@@ -147,11 +147,11 @@ def is_asked() -> bool:
     """Whether errors are to be told now. A state that ignores more than NumPy's default does, and no less, asks for
     nothing.
     """
+    if _OF_ENVIRONMENT == "ignore" and state() is _default_state:
+        return False
     modes = _modes_of_numpy()
     if _OF_ENVIRONMENT != "ignore":
         return set(modes.values()) != {"ignore"}
-    if state() is _default_state:
-        return False
     return modes == _DEFAULTS or any(mode not in ("ignore", _DEFAULTS[kind]) for kind, mode in modes.items())
 
 

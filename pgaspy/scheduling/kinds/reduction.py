@@ -106,6 +106,7 @@ class Reduce(Recipe):
         assert layout is not None
         return layout
 
+    @lazy
     def _merged_axes(self) -> tuple[int, ...]:
         """The axes of the grid along which partial results are merged."""
         dims = self._layout.dims
@@ -123,7 +124,7 @@ class Reduce(Recipe):
     def _lies_along(self, view: View) -> bool:
         """Whether an operand is there, and is read where it lies."""
         along = self._along
-        return view.has_own_layout and lie_alike(view, along) and lie_alike(along, view)
+        return view.has_own_layout and lie_alike(along, view) and lie_alike(view, along)
 
     def _is_short(self, number: int) -> bool:
         """Whether an operand comes there as a short vector, and each process needs an interval of it."""
@@ -166,7 +167,7 @@ class Reduce(Recipe):
         """See `Recipe`."""
         if not self._holds(rank):
             return None
-        return Merged(tuple(range(1, len(self.views))), self._layout.grid, self._merged_axes())
+        return Merged(tuple(range(1, len(self.views))), self._layout.grid, self._merged_axes)
 
     def details(self, text: Callable[[Any], str]) -> str:
         """See `Recipe`."""
@@ -174,7 +175,7 @@ class Reduce(Recipe):
 
     def add_nodes(self, builder: Builder, operation: NumberedOperation, rank: int) -> None:
         """See `Recipe`."""
-        members = group_members(self._layout.grid, self._merged_axes(), rank)
+        members = group_members(self._layout.grid, self._merged_axes, rank)
         is_wanted = self._holds(rank) and (operation.is_wanted or len(members) > 1)
         come = [None if self._lies_along(view) else self._add_operand(builder, operation, number, is_wanted, rank)
                 for number, view in enumerate(self.operands, 2)]
@@ -239,7 +240,7 @@ class Reduce(Recipe):
         """See `Recipe`."""
         reduction, slot = self.reduction, operation.slots[0]
         shape = self.target.layout.local_shape(rank)
-        members = group_members(self._layout.grid, self._merged_axes(), rank)
+        members = group_members(self._layout.grid, self._merged_axes, rank)
         target = slot if reduction.result is None and operation.is_wanted else None
         merged = exchange_partials(builder, partial, math.prod(shape), reduction.partial_dtype, reduction.merge,
                                    members, rank, target, operation.is_wanted)
