@@ -315,6 +315,26 @@ def test_elements_of_what_one_process_has_are_assigned_in_any_tier(how: Callable
 
 
 @pytest.mark.parametrize("layout", NAMES)
+def test_statements_with_an_element_of_one_process_have_numpys_bits(layout: str) -> None:
+    """Each is new, and made again: with an element before and behind a row, a column, a section, or a matrix."""
+    tiers = Tiers(len(layout))
+    model = np.random.default_rng(7).random((7, 6)) + 0.5
+    A = pg.array(model, layout=layout_of(layout, (7, 6)))
+    keys: list[Any] = [2, (slice(None), 4), (slice(1, None, 2), 3), (slice(1, 6), slice(2, None)), ..., (6, 5)]
+    for index in (0, 0), (3, 5), (6, 2):
+        for key in keys:
+            for x, y in (key, index), (index, key):
+                tiers.draw()
+                made = A[x] / A[y]
+                assert_equal(made, model[x] / model[y])
+                assert_equal(A[x].T - A[y].T, model[x].T - model[y].T)
+            tiers.draw()
+            A[key] *= A[index]
+            model[key] *= model[index]
+            assert_equal(A, model)
+
+
+@pytest.mark.parametrize("layout", NAMES)
 def test_what_lies_alike_is_not_sent(layout: str) -> None:
     model = np.arange(64.0).reshape(8, 8)
     A, B = (pg.array(model, layout=layout_of(layout, (8, 8))) for _ in range(2))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import gc
+import sys
+from types import CodeType
 from typing import Any
 
 import pytest
 
 import pgaspy as pg
 from pgaspy.execution import recording
+from pgaspy.execution.appending import where
 from pgaspy.execution.queue import Queue
 
 
@@ -48,3 +51,18 @@ def test_what_is_garbage_may_record_while_something_is_recorded(is_lent: bool, m
         gc.enable()
     assert x.gather().tolist() == y.gather().tolist() == [600.0] * 4
     assert seen is None or not seen.any()
+
+
+def line_of(code: CodeType, instruction: int) -> int | None:
+    return [*code.co_positions()][instruction // 2][0]
+
+
+def test_where_the_program_is() -> None:
+    """In its innermost frame, whatever functions of pgaspy's are called from there."""
+    own: dict[str, Any] = {"where": where}
+    exec(compile("def called():\n    return inner()\n\ndef inner():\n    return where()", pg.__file__, "exec"), own)
+    for ask in where, own["called"]:
+        code, instruction = ask()
+        line = sys._getframe().f_lineno - 1
+        assert code is sys._getframe().f_code
+        assert line_of(code, instruction) == line

@@ -75,6 +75,25 @@ def test_places_of_elements(seed: int) -> None:
             assert place(element, rank) == (places[0] if len(places) else None)
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_layout_of_its_own_has_exactly_a_views_owners(seed: int) -> None:
+    rng = random.Random(seed)
+    n_procs = rng.choice((1, 2, 3, 4, 6))
+    shape = random_shape(rng, 3)
+    view, _ = random_view(rng, whole(random_layout(rng, shape, n_procs)), np.empty(shape))
+    own = view.own_layout
+    assert (own is not None) == view.has_own_layout
+    if own is None:
+        return
+    assert own.shape == view.shape
+    for rank in range(n_procs):
+        coords = own.coords_from_rank(rank)
+        assert view.holds(coords) == own.holds(coords)
+        if view.holds(coords):
+            for d in range(view.ndim):
+                assert local_indices(view, d, rank).tolist() == local_indices(whole(own), d, rank).tolist()
+
+
 def drawn(seed: int) -> tuple[random.Random, int, tuple[int, ...], View]:
     """A number of processes, a shape, and a view of it in a layout, which may be one of a larger array."""
     rng = random.Random(seed)
