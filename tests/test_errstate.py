@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import pgaspy as pg
 from pgaspy.execution import recording
@@ -186,6 +187,21 @@ def test_errors_are_raised_on_all_processes(times: int) -> None:
         lambda: pg.array([[np.inf, 0], [1, 2]]) @ pg.array([[0, 1], [1.0, 2]]), invalid="raise"))
     a[0] = 1
     _under(lambda: 1 / a, divide="raise")()
+
+
+def test_who_has_recorded_it_executes_it_before_errors_are_told() -> None:
+    a = pg.array(np.arange(12).reshape(4, 3), layout=pg.Distribution("*", "block", grid=(pg.SIZE,), axes=(None, 0)))
+    x, b = pg.array(np.arange(3)), pg.zeros(8)
+    pg.schedule(_add_one, pg.update(b))
+    if pg.RANK == 0:
+        b.local()  # so that only this process may compute the product at once, for which it waits for others
+    with np.errstate(all="raise"):
+        y = a @ x
+    collectively(y.gather().tolist() == [5, 14, 23, 32])
+
+
+def _add_one(b: NDArray[Any]) -> None:
+    b += 1
 
 
 def test_what_was_written_is_there() -> None:

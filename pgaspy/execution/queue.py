@@ -145,6 +145,7 @@ class Queue(Flushing):
             words = floating_point.to_be_raised(found)
             if is_collective and self.supervision.alarms is not None:
                 with self.together():
+                    self.finish(cause="errstate", raises=False)  # others may wait for that before they come here
                     words = first_words(world().communicator, words, self.supervision.look)
             if words:
                 raise FloatingPointError(words)
