@@ -46,7 +46,7 @@ static PyObject *caller(int *instruction)
     *instruction = frame ? PyFrame_GetLasti(frame) : 0;
     Py_XDECREF(frame);
     if (!code && !PyErr_Occurred())
-        PyErr_SetString(PyExc_RuntimeError, "no program has called this");
+        PyErr_NoMemory();       /* for the object of a frame, which Python does not say */
     return code;
 }
 

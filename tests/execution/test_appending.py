@@ -66,3 +66,23 @@ def test_where_the_program_is() -> None:
         line = sys._getframe().f_lineno - 1
         assert code is sys._getframe().f_code
         assert line_of(code, instruction) == line
+
+
+def test_where_the_program_is_may_lack_memory() -> None:
+    api = pytest.importorskip("_testcapi")
+
+    def ask_without(k: int) -> None:
+        """Ask where it is, but for the allocation of this number."""
+        api.set_nomemory(k, k + 1)
+        try:
+            where()
+        finally:
+            api.remove_mem_hooks()
+
+    def ask() -> None:
+        for k in range(10):
+            ask_without(k)
+
+    with pytest.raises(MemoryError):
+        ask()
+    assert where()[0].co_name == "test_where_the_program_is_may_lack_memory"
