@@ -22,7 +22,7 @@ from pgaspy.alone import functions, quick, sections, small
 from pgaspy.execution import recording
 from pgaspy.job.procgrid import begin_anew
 from pgaspy.scheduling.base import borrowers
-from tests.flushes import refuse_quickly
+from tests.flushes import have_recorded, refuse_quickly
 
 pytestmark = [pytest.mark.skipif(pg.SIZE > 1, reason="of one process"),
               pytest.mark.filterwarnings("ignore:Casting complex", "ignore:.* in cast:RuntimeWarning")]
@@ -358,6 +358,40 @@ def test_a_finaliser_may_have_the_base_made_of_what_a_section_is_taken_of() -> N
         gc.enable()
         gc.set_threshold(*before)
     assert n_made
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("n", [1, 2, 7, 33, 1000])
+@pytest.mark.parametrize("product", [
+    lambda x, y, A: x @ y[::-1], lambda x, y, A: x[::-1] @ y, lambda x, y, A: x[::-1] @ y[::-1],
+    lambda x, y, A: A[:, 1] @ A[::-1, 0], lambda x, y, A: A.T @ x[::-1], lambda x, y, A: x[::-1] @ A,
+])
+def test_products_of_reversed_vectors(monkeypatch: pytest.MonkeyPatch, dtype: str, n: int,
+                                      product: Callable[..., Any]) -> None:
+    """They have the same bits in all tiers, and need no recipe."""
+    rng = np.random.default_rng(n)
+    x, y, A = (rng.random(shape).astype(dtype) for shape in (n, n, (n, 2)))
+    operands = [pg.array(z) for z in (x, y, A)]
+
+    def told() -> bytes:
+        return product(*operands).gather().tobytes()
+
+    quickly = told()
+    np.testing.assert_allclose(product(*operands).gather(), product(x, y, A), rtol=1e-5)
+    with monkeypatch.context() as patch:
+        patch.setattr("pgaspy.matrix_product.record_cold", pytest.fail)
+        refuse_quickly(patch)
+        assert quickly == told()
+    have_recorded(monkeypatch)
+    assert quickly == told()
+
+
+def test_reversed_vectors_are_multiplied_in_c() -> None:
+    x, A = pg.arange(5.0), pg.arange(15.0).reshape(5, 3)
+    for a, b in (x, x[::-1]), (x[::-1], x), (x[::-1], A), (A.T, x[::-1]):
+        assert quick.product(a, b) is not None
+    for a, b in (A[::-1].T, x), (x, A[:, ::-1]), (x, pg.broadcast_to(x[0], 5)):
+        assert quick.product(a, b) is None
 
 
 def test_threads_may_compute_side_by_side() -> None:

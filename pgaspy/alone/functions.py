@@ -259,7 +259,9 @@ def product(x: Any, y: Any) -> Small | None:
     if a.ndim == b.ndim == 2:
         return _product_of_matrices(x, a, y, b)
     matrix, vector, like, last = (a, b, x, 1) if a.ndim == 2 else (b.T, a, y, 0)
-    if min(matrix.strides) <= 0:
+    if matrix.ndim == 1 and matrix.strides[0] < 0:
+        matrix = np.ascontiguousarray(matrix)
+    elif min(matrix.strides) <= 0:
         return None
     found = called(np.matmul, matrix, np.ascontiguousarray(vector))
     return found, (likeness(sum_along, view_like(like), (last,)), None, True) if found.shape else OF_NUMBER

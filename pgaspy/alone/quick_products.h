@@ -93,13 +93,24 @@ static PyObject *product_of_matrices(PyObject *queue, PyObject *x, PyArrayObject
     return made(found, source);
 }
 
+/* Whether an operand is multiplied here: a vector may be reversed. */
+static int is_multipliable(PyArrayObject *x)
+{
+    const npy_intp *strides = PyArray_STRIDES(x);
+    return PyArray_NDIM(x) == 1 ? strides[0] != 0 : strides[0] > 0 && strides[1] > 0;
+}
+
 /* The product of a matrix, or a vector, and a vector, or the other way round: that of NumPy, of a vector whose elements
-   lie one after the other. `like` is the array whose first or last dimension is added up. */
+   lie one after the other, as those of a reversed one do in a copy. `like` is the array whose first or last dimension is
+   added up. */
 static PyObject *product_of_vector(PyObject *queue, PyArrayObject *matrix, PyArrayObject *vector, PyObject *like,
                                    int last)
 {
-    PyObject *operands[] = {(PyObject *)matrix, (PyObject *)PyArray_GETCONTIGUOUS(vector)};
-    PyObject *found = operands[1] ? called(queue, its.matmul, operands, 2, NULL) : NULL, *source = NULL;
+    const int is_reversed = PyArray_NDIM(matrix) == 1 && PyArray_STRIDE(matrix, 0) < 0;
+    PyArrayObject *first = is_reversed ? PyArray_GETCONTIGUOUS(matrix) : (PyArrayObject *)Py_NewRef((PyObject *)matrix);
+    PyObject *operands[] = {(PyObject *)first, (PyObject *)PyArray_GETCONTIGUOUS(vector)};
+    PyObject *found = first && operands[1] ? called(queue, its.matmul, operands, 2, NULL) : NULL, *source = NULL;
+    Py_XDECREF(operands[0]);
     Py_XDECREF(operands[1]);
     if (found && ndim_of(found)) {
         PyObject *follows = view_like(like), *axes = follows ? Py_BuildValue("(i)", last) : NULL;
@@ -129,14 +140,9 @@ static PyObject *product(PyObject *module, PyObject *const *arguments, Py_ssize_
     const int ndim = PyArray_NDIM(a), others = PyArray_NDIM(b), type = PyArray_DESCR(a)->type_num;
     if (PyArray_DESCR(a) != PyArray_DESCR(b) || (type != NPY_DOUBLE && type != NPY_FLOAT)
             || !(PyArray_ISALIGNED(a) && PyArray_ISALIGNED(b)) || ndim < 1 || ndim > 2 || others < 1 || others > 2
-            || PyArray_DIM(a, ndim - 1) != PyArray_DIM(b, 0) || !PyArray_SIZE(a) || !PyArray_SIZE(b))
+            || PyArray_DIM(a, ndim - 1) != PyArray_DIM(b, 0) || !PyArray_SIZE(a) || !PyArray_SIZE(b)
+            || !is_multipliable(a) || !is_multipliable(b))
         REFUSE(Py_None);
-    for (int d = 0; d < ndim; d++)
-        if (PyArray_STRIDE(a, d) <= 0)
-            REFUSE(Py_None);
-    for (int d = 0; d < others; d++)
-        if (PyArray_STRIDE(b, d) <= 0)
-            REFUSE(Py_None);
     const int answer = is_quiet(&queue);
     if (answer <= 0)
         return answer < 0 ? NULL : Py_NewRef(Py_None);
