@@ -394,6 +394,27 @@ def test_reversed_vectors_are_multiplied_in_c() -> None:
         assert quick.product(a, b) is None
 
 
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+@pytest.mark.parametrize("number", [3, True, 0.0, -0.0, 2.5, 1j, complex(-0.0, 0.0), complex(np.nan, 1), np.inf, 1e300])
+@pytest.mark.parametrize("function", [np.add, np.subtract, np.multiply, np.divide])
+def test_complex_arrays_and_numbers(monkeypatch: pytest.MonkeyPatch, dtype: str, number: complex,
+                                    function: Callable[..., Any]) -> None:
+    """They have the same bits in all tiers, also where numbers are beyond the dtype."""
+    X = np.array([[1 + 2j, 0, -3j], [np.inf, complex(1, np.nan), -1]]).astype(dtype)
+    operands = [(pg.array(X), number), (number, pg.array(X)[:, ::-1])]
+
+    def told() -> list[bytes]:
+        return [function(*both).gather().tobytes() for both in operands]
+
+    with np.errstate(all="ignore"):
+        quickly = told()
+        expected = function(X, number)
+        np.testing.assert_allclose(function(*operands[0]).gather(), expected, rtol=1e-6)
+        assert function(*operands[0]).dtype == expected.dtype
+        have_recorded(monkeypatch)
+        assert quickly == told()
+
+
 def test_threads_may_compute_side_by_side() -> None:
     """NumPy lets others run meanwhile, who find the context in use."""
     errors: list[BaseException] = []
