@@ -394,13 +394,14 @@ def test_reversed_vectors_are_multiplied_in_c() -> None:
         assert quick.product(a, b) is None
 
 
-@pytest.mark.parametrize("dtype", ["c8", "c16"])
+@pytest.mark.parametrize("dtype", ["c8", "c16", "f8", "i4"])
 @pytest.mark.parametrize("number", [3, True, 0.0, -0.0, 2.5, 1j, complex(-0.0, 0.0), complex(np.nan, 1), np.inf, 1e300])
 @pytest.mark.parametrize("function", [np.add, np.subtract, np.multiply, np.divide])
 def test_complex_arrays_and_numbers(monkeypatch: pytest.MonkeyPatch, dtype: str, number: complex,
                                     function: Callable[..., Any]) -> None:
-    """They have the same bits in all tiers, also where numbers are beyond the dtype."""
-    X = np.array([[1 + 2j, 0, -3j], [np.inf, complex(1, np.nan), -1]]).astype(dtype)
+    """They have the same bits in all tiers, also where numbers are beyond the dtype, or arrays are cast."""
+    X = np.array([[1 + 2j, 0, -3j], [7, complex(1, np.nan), -1]])
+    X = (X if dtype in ("c8", "c16") else X.real).astype(dtype)
     operands = [(pg.array(X), number), (number, pg.array(X)[:, ::-1])]
 
     def told() -> list[bytes]:
@@ -413,6 +414,14 @@ def test_complex_arrays_and_numbers(monkeypatch: pytest.MonkeyPatch, dtype: str,
         assert function(*operands[0]).dtype == expected.dtype
         have_recorded(monkeypatch)
         assert quickly == told()
+
+
+@pytest.mark.parametrize("dtype", ["c8", "c16", "f8", "i4"])
+def test_complex_numbers_meet_arrays_in_c(dtype: str) -> None:
+    x = pg.ones(4, dtype=dtype)
+    pg.sync()
+    assert quick.computed(np.multiply, x, 2j, True) is not None
+    assert quick.computed(np.multiply, x, pg.ones(4, dtype="c16"), False) is not None
 
 
 def test_threads_may_compute_side_by_side() -> None:

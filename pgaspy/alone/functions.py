@@ -429,13 +429,19 @@ def _exact_result(ufunc: np.ufunc, dtype: np.dtype[Any], other: Any) -> np.dtype
 
 def quick_call(ufunc: np.ufunc, dtype: np.dtype[Any], other: Any, is_first: bool) -> Any:
     """How a function is called in C: the dtype of its result, where that of NumPy is called itself; a kernel, the dtype
-    that it takes a number as, and that of its result; None where it is left to `computed`.
+    that it takes a number as, that of its result, and that to which arrays are cast, if any is; None where it is left
+    to `computed`.
     """
     found = _exact_result(ufunc, dtype, other)
     if found is not None and not (ufunc in _FIRST_ZERO and found.kind == "f"):
         return found
     form = form_of(ufunc, dtype, other, is_first, False)
-    return None if form is None or form.is_cast else (form.kernel, form.number_dtype, form.loop[-1])
+    if form is None:
+        return None
+    taken = {loop for loop, is_array in zip(form.loop, form.is_array, strict=False) if is_array}
+    if form.is_cast and (form.kernel < 0 or len(taken) > 1):
+        return None
+    return form.kernel, form.number_dtype, form.loop[-1], *(taken if form.is_cast else ())
 
 
 @cached

@@ -37,6 +37,33 @@ static npy_intp size_of_result(PyObject *call)
     return PyArray_DescrCheck(call) ? PyDataType_ELSIZE((PyArray_Descr *)call) : (npy_intp)sizeof(double);
 }
 
+/* Whether a known call is that of a kernel which takes arrays that are cast. */
+static int is_cast(PyObject *call)
+{
+    return PyTuple_CheckExact(call) && PyTuple_GET_SIZE(call) > N_OF_KERNEL;
+}
+
+/* What a known call gives of operands that are stretched to a shape; NULL without an exception if it is refused. */
+static PyObject *called_by(PyObject *queue, PyObject *ufunc, PyObject *call, PyObject *const *operands, int n,
+                           npy_intp *shape, int ndim)
+{
+    if (!PyTuple_CheckExact(call))
+        return called(queue, ufunc, operands, n, NULL);
+    if (!is_cast(call))
+        return by_kernel(queue, call, operands, n, shape, ndim);
+    PyArray_Descr *taken = (PyArray_Descr *)PyTuple_GET_ITEM(call, N_OF_KERNEL);
+    PyObject *given[2] = {NULL}, *found = NULL;
+    for (int k = 0; k < n && !PyErr_Occurred(); k++)
+        given[k] = !PyArray_Check(operands[k]) || PyArray_DESCR((PyArrayObject *)operands[k]) == taken
+            ? Py_NewRef(operands[k])
+            : PyArray_CastToType((PyArrayObject *)operands[k], (PyArray_Descr *)Py_NewRef((PyObject *)taken), 0);
+    if (!PyErr_Occurred())
+        found = by_kernel(queue, call, given, n, shape, ndim);
+    Py_XDECREF(given[0]);
+    Py_XDECREF(given[1]);
+    return found;
+}
+
 /* The result of a call that is known of elements a, and of b or the number y; see `computed`. */
 static PyObject *result_of(PyObject *ufunc, PyObject *call, PyObject *x, PyObject *a, PyObject *y, PyObject *b,
                            int is_first)
@@ -53,8 +80,7 @@ static PyObject *result_of(PyObject *ufunc, PyObject *call, PyObject *x, PyObjec
                    : is_array(y) ? like_of_two(x, a, y, b) : Py_XNewRef(like_of(x));
     if (!like)
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-    PyObject *found = has_kernel ? by_kernel(queue, call, operands, n, shape, ndim)
-                                 : called(queue, ufunc, operands, n, NULL);
+    PyObject *found = called_by(queue, ufunc, call, operands, n, shape, ndim);
     if (!found || (ndim_of(found) && !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)found))) {
         Py_XDECREF(found);
         Py_DECREF(like);
@@ -106,7 +132,7 @@ static int computed_into(PyObject *ufunc, PyObject *call, PyObject *const *opera
                          PyObject *mask)
 {
     PyObject *queue, *found = NULL;
-    const int answer = is_quiet(&queue);
+    const int answer = is_cast(call) ? 0 : is_quiet(&queue);
     if (answer <= 0)
         return answer;
     if (!PyTuple_CheckExact(call)) {

@@ -3,6 +3,8 @@
  * number.
  */
 
+#define N_OF_KERNEL 3   /* what a call by a kernel has: its number, the dtypes of a number and of the result */
+
 /* Memory for a number of any dtype. */
 typedef union {
     int64_t whole;
