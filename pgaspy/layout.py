@@ -273,7 +273,8 @@ def without_dims(layout: Layout, dims: tuple[int, ...]) -> Layout:
     """The layout of the other dimensions, replicated along the axes of these."""
     if not dims:
         return layout
-    return layout.of_part(tuple([dim for d, dim in enumerate(layout.dims) if d not in dims]), layout.pins)
+    left = [dim for d, dim in enumerate(layout.dims) if d not in dims]
+    return Layout(layout.grid, left, layout.pins)  # which may be too large, where one of the others is empty
 
 
 @cached

@@ -319,7 +319,8 @@ def test_elements_are_counted_by_64_bits() -> None:
         collectively(pg.empty(shape, "b").shape == shape)
     for call in (lambda: pg.empty(2**63), lambda: pg.ones((2**32, 2**31)), lambda: pg.arange(2**63),
                  lambda: pg.broadcast_to(pg.empty(1), (2**32, 2**31)),
-                 lambda: pg.empty((2**32, 1)) + pg.empty(2**31)):
+                 lambda: pg.empty((2**32, 1)) + pg.empty(2**31),
+                 lambda: pg.empty((0, 2**32, 2**31), "b").sum(axis=0)):
         raises_everywhere(ValueError, r"2\*\*63 - 1 elements", call)
 
 
