@@ -66,14 +66,13 @@ def compared(where: str, n: int, launcher: list[str], programs: Sequence[str]) -
             return []
         for program in programs:
             size, n_steps = TASKS[program]
-            task = {"program": program, "n": size, "steps": n_steps, "batches": 5}
-            out = started([*launcher, "-m", "bench.jobs.predicted", json.dumps({**task, "is_warmed": True})])
+            task = {"program": program, "n": size, "steps": n_steps, "batches": 5, "is_warmed": True}
+            out = started([*launcher, "-m", "bench.jobs.predicted", json.dumps(task)])
             once = min(json.loads(out.splitlines()[-1])["seconds"])
             batches = max(min(int(SECONDS / once), 3000), 50)
             measured, simulated = [], []
             for _ in range(TURNS):
-                out = started([*launcher, "-m", "bench.jobs.predicted", json.dumps(
-                    {**task, "is_warmed": True, "batches": batches})])
+                out = started([*launcher, "-m", "bench.jobs.predicted", json.dumps({**task, "batches": batches})])
                 measured.append(_middle(json.loads(out.splitlines()[-1]), "seconds" if "hosts" in where else
                                         "processor"))
                 simulated.append(_simulated(task, n, file))

@@ -5,14 +5,8 @@
 
 #define N_OF_KERNEL 3   /* what a call by a kernel has: its number, the dtypes of a number and of the result */
 
-/* Memory for a number of any dtype. */
-typedef union {
-    int64_t whole;
-    Py_complex pair;
-} number_in_memory;
-
 /* Where the value of a number is as one of a dtype, as `value_of`; also of complex numbers. */
-static void *value_in(PyObject *x, PyArray_Descr *dtype, number_in_memory *memory)
+static void *value_in(PyObject *x, PyArray_Descr *dtype, Py_complex *memory)
 {
     const int type = dtype->type_num;
     if (type != NPY_CDOUBLE && type != NPY_CFLOAT)
@@ -25,7 +19,7 @@ static void *value_in(PyObject *x, PyArray_Descr *dtype, number_in_memory *memor
         return NULL;
     }
     if (type == NPY_CDOUBLE)
-        memcpy(memory, &value, sizeof value);
+        *memory = value;
     else if (fabs(value.real) < 1e38 && fabs(value.imag) < 1e38)
         memcpy(memory, (float[]){(float)value.real, (float)value.imag}, 2 * sizeof(float));
     else
@@ -34,13 +28,13 @@ static void *value_in(PyObject *x, PyArray_Descr *dtype, number_in_memory *memor
 }
 
 /* What a call by a kernel gives of n operands that are stretched to a shape; NULL without an exception if it is
-   refused: an operand that is cast, or a result whose elements do not lie in the order of its dimensions. */
+   refused: a number that does not fit, or a result whose elements do not lie in the order of its dimensions. */
 static PyObject *by_kernel(PyObject *queue, PyObject *call, PyObject *const *operands, int n, npy_intp *shape, int ndim)
 {
     PyArray_Descr *number = (PyArray_Descr *)PyTuple_GET_ITEM(call, 1);
     PyArray_Descr *dtype = (PyArray_Descr *)PyTuple_GET_ITEM(call, 2);
     int64_t strides[4 * NPY_MAXDIMS] = {0}, addresses[4];
-    number_in_memory values[3];
+    Py_complex values[3];   /* memory for numbers of any dtype */
     int is_in_order = 0, is_turned = 0;
     for (int k = 0; k < n; k++) {
         if (!PyArray_Check(operands[k])) {
