@@ -38,7 +38,7 @@ class Program:
             self.create()
         for _ in range(self.rng.randrange(6, 16)):
             self.rng.choice((self.create, self.combine, self.combine, self.combine, self.reduce, self.reduce,
-                             self.multiply, self.subtract, self.assign, self.move))()
+                             self.multiply, self.subtract, self.assign, self.sweep, self.move))()
 
     @property
     def differences(self) -> list[int]:
@@ -105,6 +105,13 @@ class Program:
         b, y = self.rng.choice([(a[::-1], x[::-1].copy()), *self.like(x)])
         a[...] = b
         x[...] = y
+
+    def sweep(self) -> None:
+        """Sweeps over an array, each with a temporary of its own."""
+        a, x = self.one(1)
+        for _ in range(self.rng.randrange(1, 4) if x.shape[0] > 2 else 0):
+            a[1:-1] = (a[1:-1] + a[:-2] + a[2:]) / 3
+            x[1:-1] = (x[1:-1] + x[:-2] + x[2:]) / 3
 
     def move(self) -> None:
         """A copy in another layout."""

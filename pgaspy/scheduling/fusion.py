@@ -10,6 +10,7 @@ record this one. Fusion is a choice of each process alone: messages stay those o
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from pgaspy.caches import cached, lazy
@@ -21,7 +22,7 @@ from pgaspy.scheduling.fused_code import Code, ReducedOutput
 from pgaspy.scheduling.members import Member, has_kernel
 from pgaspy.scheduling.operations import NumberedOperation, Recipe
 
-__all__ = ["FusionGroup", "Kernel", "Sends", "Uses", "grouped"]
+__all__ = ["FusionGroup", "Item", "Kernel", "Sends", "Uses", "grouped"]
 
 MAX_STEPS_BACK = 16
 """How many operations and kernels an operation looks back for one to join."""
@@ -54,7 +55,7 @@ class FusionGroup:
         self._read: dict[int, BoxIndex[tuple[View, bool]]] = {}  # each with whether it is used where it lies
         self._cuts: list[set[int]] = []  # per dimension, where operands cut the local part into pieces
         self.is_awaited = False  # by an operation outside, for whose messages another process may be waiting
-        self._followers: list[_Item] = []  # those without, which depend on this kernel
+        self._followers: list[Item] = []  # those without, which depend on this kernel
         self.last = -1  # the position of the operation that joined last
 
     @property
@@ -62,6 +63,16 @@ class FusionGroup:
         """Its operations, in their order."""
         found = [member.operation for member in self.members] + [r.operation for r in self.reductions]
         return sorted(found, key=lambda operation: operation.position)
+
+    @property
+    def slots(self) -> Iterable[int]:
+        """The arrays that it accesses."""
+        return self._slots
+
+    def fills(self, slot: int) -> bool:
+        """Whether it writes all elements of an array, and does not need what was there."""
+        written = self.code.written.get(slot, [])
+        return len(written) == 1 and written[0].is_whole and all(found.slot != slot for found in self.code.inputs)
 
     def may_take(self, member: Member) -> bool:
         """Whether an operation may join."""
@@ -187,7 +198,8 @@ class Sends:
         return any(_conflict(operation, own) for own in self.operations)
 
 
-_Item = FusionGroup | Sends | NumberedOperation
+Item = FusionGroup | Sends | NumberedOperation
+"""What is done together."""
 
 
 _Noted = TypeVar("_Noted")
@@ -200,9 +212,9 @@ def _overlapping(noted: Mapping[int, BoxIndex[_Noted]], slot: int, view: View) -
 
 
 def grouped(operations: Sequence[NumberedOperation], uses: Uses, rank: int,
-            fuses: bool) -> list[_Item]:
+            fuses: bool) -> list[Item]:
     """Operations, those that a C kernel can compute in groups, in an order in which they may be run."""
-    items: list[_Item] = []
+    items: list[Item] = []
     for operation in operations:
         if operation.only_sends:
             sends = _sends_to_join(items, operation)
@@ -230,7 +242,7 @@ def grouped(operations: Sequence[NumberedOperation], uses: Uses, rank: int,
     return items
 
 
-def _note_later(items: Sequence[_Item], operation: NumberedOperation,
+def _note_later(items: Sequence[Item], operation: NumberedOperation,
                 own: FusionGroup | None, is_silent: bool) -> None:
     """Have the groups that an operation has not joined note that it may depend on them."""
     for item in items[-MAX_STEPS_BACK:]:
@@ -257,7 +269,7 @@ def _member(operation: NumberedOperation, rank: int) -> Member | None:
     return member
 
 
-def _sends_to_join(items: Sequence[_Item], operation: NumberedOperation) -> Sends | None:
+def _sends_to_join(items: Sequence[Item], operation: NumberedOperation) -> Sends | None:
     """Those that a part which sends can be sent with."""
     for item in reversed(items[-MAX_STEPS_BACK:]):
         if isinstance(item, Sends):
@@ -267,7 +279,7 @@ def _sends_to_join(items: Sequence[_Item], operation: NumberedOperation) -> Send
     return None
 
 
-def _group_to_join(items: Sequence[_Item], member: Member) -> FusionGroup | None:
+def _group_to_join(items: Sequence[Item], member: Member) -> FusionGroup | None:
     for back, item in enumerate(reversed(items[-MAX_STEPS_BACK:]), 1):
         if isinstance(item, FusionGroup) and item.space == member.space and item.may_take(member):
             before = items[:-back][-MAX_STEPS_BACK:]  # further back, nothing has joined since
@@ -277,7 +289,7 @@ def _group_to_join(items: Sequence[_Item], member: Member) -> FusionGroup | None
     return None
 
 
-def _depends_on_later(operation: NumberedOperation, before: Sequence[_Item],
+def _depends_on_later(operation: NumberedOperation, before: Sequence[Item],
                       group: FusionGroup) -> bool:
     """Whether an operation depends on kernels before a group that operations have joined after the group's first one.
 
@@ -287,7 +299,7 @@ def _depends_on_later(operation: NumberedOperation, before: Sequence[_Item],
     return any(isinstance(item, FusionGroup) and item.last > first and _depends(operation, item) for item in before)
 
 
-def _end_group(items: Sequence[_Item], operation: NumberedOperation) -> FusionGroup | None:
+def _end_group(items: Sequence[Item], operation: NumberedOperation) -> FusionGroup | None:
     """The group that a reduction has ended, if there is one that it may."""
     for item in reversed(items[-MAX_STEPS_BACK:]):
         if isinstance(item, FusionGroup):
@@ -300,7 +312,7 @@ def _end_group(items: Sequence[_Item], operation: NumberedOperation) -> FusionGr
     return None
 
 
-def _depends(operation: NumberedOperation, item: _Item) -> bool:
+def _depends(operation: NumberedOperation, item: Item) -> bool:
     """Whether an operation has to come after an earlier item."""
     return _conflict(operation, item) if isinstance(item, NumberedOperation) else item.is_before(operation)
 
@@ -318,11 +330,16 @@ def _conflict(a: NumberedOperation, b: NumberedOperation) -> bool:
 class Kernel:
     """A group's program, and what its operands stand for: inputs, stored outputs, and reductions."""
 
-    def __init__(self, group: FusionGroup, is_stored: Callable[[int, View], bool]) -> None:
-        """`is_stored(slot, view)` says whether what the group writes there is read outside of it, or has a name."""
-        self.inputs, self.reductions = group.code.inputs, group.reductions
-        self.outputs = [output for output in group.code.outputs if is_stored(output.slot, output.view)]
-        self._code = group.code
+    def __init__(self, group: FusionGroup, is_stored: Callable[[int, View], bool],
+                 shared: Mapping[int, int] = MappingProxyType({})) -> None:
+        """`is_stored(slot, view)` says whether what the group writes there is read outside of it, or has a name.
+
+        `shared` are the arrays that lie in the memory of others, each with that one.
+        """
+        self._code, self.reductions = group.code, group.reductions
+        self._stored = [output for output in group.code.outputs if is_stored(output.slot, output.view)]
+        self.inputs = [read._replace(slot=shared.get(read.slot, read.slot)) for read in group.code.inputs]
+        self.outputs = [output._replace(slot=shared.get(output.slot, output.slot)) for output in self._stored]
 
     @property
     def is_of_use(self) -> bool:
@@ -332,4 +349,4 @@ class Kernel:
     @lazy
     def program(self) -> Program:
         """See above."""
-        return self._code.program(self.outputs, self.reductions)
+        return self._code.program(self._stored, self.reductions)

@@ -26,6 +26,7 @@ from pgaspy.scheduling.liveness import read_numbers, with_what_is_wanted
 from pgaspy.scheduling.nodes import Buffer, Communication, Node
 from pgaspy.scheduling.operations import NumberedOperation, Recipe
 from pgaspy.scheduling.parts import in_parts
+from pgaspy.scheduling.temporaries import shared_memories
 
 __all__ = ["Schedule", "build", "described", "finished", "may_be_postponed",
            "schedule_of"]
@@ -112,12 +113,14 @@ def build(operations: Sequence[tuple[Recipe, tuple[int, ...], tuple[int, ...]]],
     fused: set[int] = set()
     n_kernels = 0
     last_joined = list(range(len(operations)))
-    for item in grouped(parts, uses, rank, fuses):
+    items = grouped(parts, uses, rank, fuses)
+    memories = shared_memories(items, named, rank) if fuses else {}
+    for item in items:
         if isinstance(item, FusionGroup):
             shared = item.operations
             builder.due, builder.last = shared[0].position, shared[-1].position
             last_joined[builder.due] = max(builder.last, last_joined[builder.due])
-            _add_group(builder, item, uses, sent, received, rank)
+            _add_group(builder, item, uses, memories, sent, received, rank)
             fused.update(operation.position for operation in shared)
             n_kernels += 1
             continue
@@ -244,8 +247,8 @@ def _sent_sections(wanted: Sequence[NumberedOperation], rank: int) -> dict[int, 
     return {slot: list(boxes)[:MAX_SENT_SECTIONS] for slot, boxes in found.items() if boxes}
 
 
-def _add_group(builder: Builder, group: FusionGroup, uses: Uses, sent: dict[int, list[Box]], received: Received,
-               rank: int) -> None:
+def _add_group(builder: Builder, group: FusionGroup, uses: Uses, memories: dict[int, int], sent: dict[int, list[Box]],
+               received: Received, rank: int) -> None:
     """Add the nodes of a group; of reductions that this process cannot compute as elements come, their own nodes."""
     operations = group.operations
     keys = {operation.key for operation in operations}
@@ -254,7 +257,7 @@ def _add_group(builder: Builder, group: FusionGroup, uses: Uses, sent: dict[int,
         group.reductions = []
         keys -= {reduction.operation.key for reduction in later}
     first = operations[0].position
-    kernel = Kernel(group, lambda slot, view: uses.outside(slot, view, first, keys))
+    kernel = Kernel(group, lambda slot, view: uses.outside(slot, view, first, keys), memories)
     for operation, partial in add_group(builder, group, kernel, sent, received, rank):
         builder.position = operation.position
         operation.recipe.add_merge(builder, operation, partial, rank)

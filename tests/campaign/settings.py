@@ -15,7 +15,7 @@ from pgaspy.alone import small
 from pgaspy.execution import engine, recording
 from pgaspy.kernels import bindings, jit
 from pgaspy.planning import chains, interiors, result_layout, trees
-from pgaspy.scheduling import collectives, elementwise, kernel_nodes, memory, messages, schedule
+from pgaspy.scheduling import collectives, elementwise, kernel_nodes, memory, messages, schedule, temporaries
 from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, WORK_OF_PLANNING
 from pgaspy.scheduling.backend import backend
 
@@ -92,6 +92,7 @@ def under(settings: Settings) -> Iterator[None]:
         patch(backend, "allocate", _poisoned(memory.allocate, settings.poison))
     if settings.chains:
         patch(chains, "MIN_BYTES", 0)
+        patch(temporaries, "MIN_BYTES", 0)
         patch(schedule, "LASTING_BYTES", 0)
     if settings.window:
         patch(engine, "WINDOW_BYTES", 64)

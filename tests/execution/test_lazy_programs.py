@@ -20,7 +20,7 @@ import pgaspy as pg
 from pgaspy.execution import recording
 from pgaspy.kernels import bindings, jit
 from pgaspy.planning import chains, trees
-from pgaspy.scheduling import elementwise, kernel_nodes, memory, messages, schedule
+from pgaspy.scheduling import elementwise, kernel_nodes, memory, messages, schedule, temporaries
 from pgaspy.scheduling.backend import backend
 from tests.randomly import random_layout
 from tests.test_programs import STATEMENTS as PLAIN_STATEMENTS
@@ -224,6 +224,20 @@ class LazyProgram(Program):
         self.check(*changes)
         self.check_base(target)
 
+    def sweeps(self) -> None:
+        """Sweeps over a section, each with a temporary of its own."""
+        target = self.pick_target()
+        if not owned_once(target) or target.model.dtype.char not in "fd" or not target.model.size or (
+                max(target.model.shape, default=0) < 3):
+            return
+        d = int(np.argmax(target.model.shape))
+        inner, left, right = ((slice(None),) * d + (s,) for s in (slice(1, -1), slice(-2), slice(2, None)))
+        self.note("sweeps", target)
+        for _ in range(self.rng.randint(2, 5)):
+            for x in target:
+                x[inner] = (x[inner] + x[left] + x[right]) * 0.25
+        self.check_base(target)
+
     def element(self) -> None:
         pair = self.pick(1)
         if not pair.model.size:
@@ -335,7 +349,7 @@ class LazyProgram(Program):
 
 STATEMENTS: tuple[Callable[[Any], None], ...] = (
     *PLAIN_STATEMENTS, LazyProgram.scalar, LazyProgram.scalar, LazyProgram.reduced, LazyProgram.replaced,
-    LazyProgram.element,
+    LazyProgram.sweeps, LazyProgram.sweeps, LazyProgram.element,
     LazyProgram.hoisted, LazyProgram.task, LazyProgram.task, LazyProgram.delete, LazyProgram.dead, LazyProgram.chain,
     LazyProgram.chain, Program.in_place, Program.assign_to_itself,
 )  # fmt: skip
@@ -411,8 +425,9 @@ def check_programs(seeds: range) -> None:
 
 @pytest.fixture
 def _chains(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Kernels are chained also where they touch little memory."""
+    """Kernels are chained, and temporaries share their memory, also where that is little."""
     monkeypatch.setattr(chains, "MIN_BYTES", 0)
+    monkeypatch.setattr(temporaries, "MIN_BYTES", 0)
     schedule.may_be_postponed.cache_clear()
     yield
     schedule.may_be_postponed.cache_clear()
