@@ -14,7 +14,7 @@ from itertools import repeat
 from pgaspy.execution.direct import attempt, do_by_recipe
 from pgaspy.execution.engine import Engine
 from pgaspy.execution.runs import Run
-from pgaspy.execution.schedules import Form, Schedules, form_of
+from pgaspy.execution.schedules import Awaiting, Form, Schedules, form_of
 from pgaspy.execution.stretches import Stretches
 from pgaspy.host import environment
 from pgaspy.host.call_sites import warn
@@ -80,8 +80,8 @@ class Backlog:
         self.recorded = rest
         rest.fields += recorded.fields[n_fields:]  # of another thread: it adds nothing to these any more
 
-    def _hand_over(self, n: int, may_be_cut: bool = True) -> None:
-        """Have the engine execute the first n operations, if they may be cut, in stretches."""
+    def _hand_over(self, n: int, may_be_cut: bool = True, awaiting: Awaiting | None = None) -> None:
+        """Have the engine execute the first n operations, if they may be cut, in stretches; see `form_of`."""
         engine = self.engine
         if engine.has_failed:
             if n > 1 and any(storage.poison is not None for storage in self.recorded.storages):
@@ -90,18 +90,19 @@ class Backlog:
             if n == 1 and self._is_left_out():
                 self._leave_out(1)
                 return
-        self._hand_over_any(n, may_be_cut=may_be_cut)
+        self._hand_over_any(n, may_be_cut=may_be_cut, awaiting=awaiting)
 
     def _hand_over_rest(self) -> None:
-        """Hand to the engine what was postponed."""
-        self._hand_over(len(self.recorded))
+        """Hand to the engine what was postponed: as much of it as can be is done while messages are under way."""
+        self._hand_over(len(self.recorded), awaiting=self.engine.awaiting if world().has_network else None)
 
-    def _hand_over_any(self, n: int, may_be_in_turn: bool = True, may_be_cut: bool = True) -> None:
+    def _hand_over_any(self, n: int, may_be_in_turn: bool = True, may_be_cut: bool = True,
+                       awaiting: Awaiting | None = None) -> None:
         """The same, whatever is poisoned. What may be interrupted before it is the engine's leaves them recorded."""
         engine, recorded = self.engine, self.recorded
         first = recorded.first(n)
         try:
-            form = form_of(first, recorded)
+            form = form_of(first, recorded, awaiting)
             schedule, lengths = self._schedules.known(form), [n]
             if schedule is None and may_be_cut and not self._schedules.stored_by(form):
                 lengths = self._stretches.lengths(form.recipes)

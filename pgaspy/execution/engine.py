@@ -44,6 +44,7 @@ from pgaspy.execution.transport import Transport
 from pgaspy.job import statistics
 from pgaspy.job.failures import JobError, Mismatch, Poison, TaskError, is_interrupt, undisturbed
 from pgaspy.kernels import bindings
+from pgaspy.planning.boxes import Box
 from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.conversations import Conversation, Refusal
 from pgaspy.scheduling.nodes import (
@@ -270,6 +271,11 @@ class Engine(ReadyNodes[Run]):
             elif not self._step(IDLE_SECONDS):
                 when_idle()
                 when_idle = None
+
+    def awaiting(self, storage: Storage) -> tuple[Box, ...]:
+        """The boxes of an array that nodes access which wait for messages."""
+        return tuple([box for run in self._runs for slot in run.slots_of(storage)
+                      for box in run.schedule.awaiting.get(slot, ())])
 
     def catch_up(self) -> None:
         """Execute everything but the run that came last, which gets under way."""

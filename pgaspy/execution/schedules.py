@@ -9,8 +9,8 @@ import gc
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count, repeat
 from operator import attrgetter, call, is_not, le, or_
@@ -20,6 +20,7 @@ from pgaspy.caches import ENTRY_BYTES, Cache, size_of
 from pgaspy.execution.tiers import MAX_CALLS
 from pgaspy.job.procgrid import world
 from pgaspy.job.statistics import counts
+from pgaspy.planning.boxes import Box
 from pgaspy.scheduling import floating_point
 from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.in_turn import in_turn
@@ -27,7 +28,10 @@ from pgaspy.scheduling.operations import Recipe
 from pgaspy.scheduling.recorded import Recorded
 from pgaspy.scheduling.schedule import Schedule, described, schedule_of
 
-__all__ = ["Form", "Schedules", "form_of"]
+__all__ = ["Awaiting", "Form", "Schedules", "form_of"]
+
+Awaiting = Callable[[Storage], Sequence[Box]]
+"""Which boxes of an array are accessed by what waits for messages."""
 
 _name_of = attrgetter("name")
 
@@ -42,10 +46,13 @@ class Form:
         What schedules are found by: recipes, which arrays they are of, and which of these somebody holds besides.
     named
         The arrays, with whether somebody does.
+    cuts
+        The boxes of arrays that others wait for, by the numbers of these; part of the key, where there are any.
     """
 
     key: tuple[Any, ...]
     named: Mapping[Storage, bool]
+    cuts: Mapping[int, Sequence[Box]] = field(default_factory=dict)
 
     @property
     def recipes(self) -> tuple[Recipe, ...]:
@@ -59,8 +66,11 @@ class Form:
         return hash(self.key[:2])
 
 
-def form_of(first: Recorded, recorded: Recorded) -> Form:
-    """The form of the first operations of those that are recorded, of which the others are executed later."""
+def form_of(first: Recorded, recorded: Recorded, awaiting: Awaiting | None = None) -> Form:
+    """The form of the first operations of those that are recorded, of which the others are executed later.
+
+    With `awaiting`, they are cut there: what else they compute need not wait for messages.
+    """
     first_uses: dict[Storage, int] = {}
     recipes, storages, _, *_ = first.columns()
     uses = tuple(map(first_uses.setdefault, storages, count()))
@@ -73,7 +83,11 @@ def form_of(first: Recorded, recorded: Recorded) -> Form:
     key: tuple[Any, ...] = recipes, uses, named
     if floating_point.is_telling():
         key = *key, floating_point
-    return Form(key, dict(zip(first_uses, named, strict=True)))
+    cuts = {} if awaiting is None else {
+        slot: boxes for slot, storage in enumerate(first_uses) if (boxes := awaiting(storage))}
+    if cuts:
+        key = *key, *cuts.items()
+    return Form(key, dict(zip(first_uses, named, strict=True)), cuts)
 
 
 RECENT = 32
@@ -204,7 +218,7 @@ def _planned(recorded: Recorded, form: Form, may_be_in_turn: bool, overlaps: boo
         found = in_turn(*described(operations, form.named.__getitem__))
         if found is not None:
             return found
-    schedule = schedule_of(operations, form.named.__getitem__, world().rank, overlaps)
+    schedule = schedule_of(operations, form.named.__getitem__, world().rank, overlaps, form.cuts)
     counts.planned(start, len(operations))
     return schedule
 

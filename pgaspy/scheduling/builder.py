@@ -121,6 +121,7 @@ class Builder:
         self.nbytes_of_buffer: dict[int, int] = {}
         self._accesses: dict[int, _Accesses] = {}
         self._last: list[int] = []  # of those that share a kernel with each node's operation
+        self._are_awaiting: list[bool] = []  # per node, whether it waits for messages
 
     def buffer(self, nbytes: int) -> int:
         """A new buffer's number."""
@@ -172,6 +173,7 @@ class Builder:
             chain.position, chain.due = earlier.position, earlier.due
             self.nodes[number] = chain
             self.dependencies[number] |= waits
+            self._are_awaiting[number] |= self._is_awaiting(node, waits)
             return number
         node.uses, node.allocates = tuple(uses), tuple(allocates.items())
         node.reads, node.writes = tuple(dict.fromkeys(memory for memory, _ in reads)), tuple(writes)
@@ -179,7 +181,18 @@ class Builder:
         self.nodes.append(node)
         self.dependencies.append(waits)
         self._last.append(self.last)
+        self._are_awaiting.append(self._is_awaiting(node, waits))
         return number
+
+    def _is_awaiting(self, node: Node, waits: Iterable[int]) -> bool:
+        """Whether a node that waits for others is a message that comes, or waits for one."""
+        return node.is_receive or node.talks or any(map(self._are_awaiting.__getitem__, waits))
+
+    def boxes_awaiting(self, memory: int) -> list[Box]:
+        """The boxes of a memory that are accessed by what waits for messages, and that are not overwritten since."""
+        found = self._of(memory)
+        return [*dict.fromkeys(box for entries in (found.reads, found.writes) for box, (number, _) in entries
+                               if self._are_awaiting[number])]
 
     def _may_be_longer(self, number: int, waits: set[int]) -> bool:
         """Whether a node is a kernel that may wait for these others, too, and that only kernels wait for.
@@ -201,6 +214,12 @@ class Builder:
         return {memory: [(number, box, writing) for entries, writing in ((found.reads, False), (found.writes, True))
                          for box, (number, _) in entries]
                 for memory, found in self._accesses.items() if memory < self.n_bases}
+
+    @property
+    def awaiting(self) -> dict[int, list[Box]]:
+        """Per base, where there are any, the boxes that are accessed by what waits for messages."""
+        found = {memory: self.boxes_awaiting(memory) for memory in self._accesses if memory < self.n_bases}
+        return {memory: boxes for memory, boxes in found.items() if boxes}
 
     def _of(self, memory: int) -> _Accesses:
         found = self._accesses.get(memory)

@@ -171,8 +171,8 @@ class Node:
         The bytes of a memory that it fills for, or by, a message, before they are needed.
     fills_named
         Whether that memory is an array which somebody holds besides.
-    is_communication, is_task
-        Whether it is a message; whether it may take any time, and lets messages wait meanwhile.
+    is_communication, is_receive, is_task
+        Whether it is a message; one that comes; whether it may take any time, and lets messages wait meanwhile.
     has_parts
         Whether it can be computed in parts, so that messages are tested for in between.
     is_kernel
@@ -197,6 +197,7 @@ class Node:
     taken = -1
     fills_named = False
     is_communication = False
+    is_receive = False
     is_task = False
     has_parts = False
     is_kernel = False
@@ -405,7 +406,7 @@ class Communication(Node):
     """
 
     is_communication = True
-    is_receive = is_said = False
+    is_said = False
 
     def __init__(self, number: int, start: int, stop: int, peer: int, tag: int, is_stamped: bool = False) -> None:
         self.memory, self.start_at = number, start

@@ -12,11 +12,13 @@ A schedule is a graph of nodes. Three things hold, and make it free of deadlock 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pgaspy.caches import cached
+from pgaspy.job.procgrid import world
 from pgaspy.planning.boxes import Box, ranges_box
 from pgaspy.planning.view import View
 from pgaspy.scheduling.builder import BaseAccess, Builder
@@ -28,8 +30,7 @@ from pgaspy.scheduling.operations import NumberedOperation, Recipe
 from pgaspy.scheduling.parts import in_parts
 from pgaspy.scheduling.temporaries import shared_memories
 
-__all__ = ["Schedule", "build", "described", "finished", "may_be_postponed",
-           "schedule_of"]
+__all__ = ["Schedule", "build", "described", "finished", "may_be_postponed", "schedule_of"]
 
 LASTING_BUFFER_BYTES, LASTING_BYTES = 1 << 14, 1 << 18
 """Buffers of so many bytes each, and in all, are made once, and used by every run of a schedule."""
@@ -62,6 +63,8 @@ class Schedule:
         The bases that somebody holds besides, so that they live on.
     dropped
         The bases that nobody holds besides, and that are written: what they are to hold may not be stored.
+    awaiting
+        Per base, the boxes that nodes access which wait for messages.
     last_joined
         Per operation, the last one that shares a kernel with it, if it is the first of them; else itself.
     n_messages, stamped
@@ -81,6 +84,7 @@ class Schedule:
     buffer_sizes: tuple[int | None, ...]
     first_accesses: dict[int, list[BaseAccess]]
     last_accesses: dict[int, list[BaseAccess]]
+    awaiting: dict[int, list[Box]]
     named: frozenset[int]
     dropped: tuple[int, ...]
     last_joined: tuple[int, ...]
@@ -98,15 +102,18 @@ class Schedule:
 
 
 def build(operations: Sequence[tuple[Recipe, tuple[int, ...], tuple[int, ...]]], n_bases: int, n_memories: int,
-          named: frozenset[int], rank: int, fuses: bool) -> Schedule:
+          named: frozenset[int], rank: int, fuses: bool, cuts: Mapping[int, Sequence[Box]]) -> Schedule:
     """The schedule of operations, (recipe, numbers of its bases, numbers of its values), for one process.
 
-    `named` are the bases that somebody holds besides: only what is written to the others need not be stored.
+    `named` are the bases that somebody holds besides: only what is written to the others need not be stored. `cuts` are
+    boxes of bases that others wait for: what is computed in them is a piece of its own.
     """
     numbered = [NumberedOperation(k, *operation) for k, operation in enumerate(operations)]
     wanted = with_what_is_wanted(numbered, named, rank)
     builder = Builder(n_bases, n_memories)
     sent = _sent_sections(wanted, rank)
+    for slot, boxes in cuts.items():
+        sent[slot] = [*sent.get(slot, ()), *boxes]
     parts = in_parts(wanted, rank) if fuses else wanted
     uses = Uses(named, _readers(parts, rank))
     received: Received = {}
@@ -115,12 +122,14 @@ def build(operations: Sequence[tuple[Recipe, tuple[int, ...], tuple[int, ...]]],
     last_joined = list(range(len(operations)))
     items = grouped(parts, uses, rank, fuses)
     memories = shared_memories(items, named, rank) if fuses else {}
+    has_network = world().has_network
     for item in items:
         if isinstance(item, FusionGroup):
             shared = item.operations
             builder.due, builder.last = shared[0].position, shared[-1].position
             last_joined[builder.due] = max(builder.last, last_joined[builder.due])
-            _add_group(builder, item, uses, memories, sent, received, rank)
+            apart = _with_awaiting(builder, item, sent) if has_network else sent
+            _add_group(builder, item, uses, memories, apart, received, rank)
             fused.update(operation.position for operation in shared)
             n_kernels += 1
             continue
@@ -162,9 +171,9 @@ def described(calls: Sequence[tuple[Recipe, Sequence[Any], Sequence[Any]]], is_n
 
 
 def schedule_of(calls: Sequence[tuple[Recipe, Sequence[Any], Sequence[Any]]], is_named: Callable[[Any], bool],
-                rank: int, fuses: bool) -> Schedule:
-    """The schedule of operations as `described` takes them."""
-    return build(*described(calls, is_named), rank, fuses)
+                rank: int, fuses: bool, cuts: Mapping[int, Sequence[Box]] = MappingProxyType({})) -> Schedule:
+    """The schedule of operations as `described` and `build` take them."""
+    return build(*described(calls, is_named), rank, fuses, cuts)
 
 
 @cached
@@ -201,7 +210,7 @@ def finished(builder: Builder, named: frozenset[int], dropped: tuple[int, ...], 
         n_waits=tuple(len(waits) for waits in builder.dependencies),
         n_bases=builder.n_bases, n_memories=builder.n_memories, n_uses=tuple(n_uses),
         buffer_sizes=tuple(sizes.get(number) for number in builder.nbytes_of_buffer),
-        first_accesses=builder.first_accesses, last_accesses=builder.last_accesses,
+        first_accesses=builder.first_accesses, last_accesses=builder.last_accesses, awaiting=builder.awaiting,
         named=named, dropped=dropped, last_joined=last_joined,
         n_messages=sum(node.is_communication or node.talks for node in nodes),
         stamped=tuple(sorted({node.position for node in nodes
@@ -245,6 +254,12 @@ def _sent_sections(wanted: Sequence[NumberedOperation], rank: int) -> dict[int, 
                 for message in moved.plan.sends:
                     sections[ranges_box(moved.source, message.ranges, storage)] = None
     return {slot: list(boxes)[:MAX_SENT_SECTIONS] for slot, boxes in found.items() if boxes}
+
+
+def _with_awaiting(builder: Builder, group: FusionGroup, sent: dict[int, list[Box]]) -> dict[int, list[Box]]:
+    """With the boxes of what a group writes that others access who wait for messages: the rest does not wait, then."""
+    found = {slot: boxes for slot in group.code.written if (boxes := builder.boxes_awaiting(slot))}
+    return {**sent, **{slot: [*sent.get(slot, ()), *boxes] for slot, boxes in found.items()}} if found else sent
 
 
 def _add_group(builder: Builder, group: FusionGroup, uses: Uses, memories: dict[int, int], sent: dict[int, list[Box]],

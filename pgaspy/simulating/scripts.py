@@ -34,11 +34,13 @@ from pgaspy.execution.tiers import Tiers
 from pgaspy.host.call_sites import frames_of_program, line_of
 from pgaspy.job.defaults import set_anew
 from pgaspy.job.procgrid import simulated
+from pgaspy.planning.boxes import Box
 from pgaspy.planning.pieces import local_view_shape, storage_geometry
 from pgaspy.planning.trees import flood_targets
 from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.nodes import TaskCall
+from pgaspy.scheduling.schedule import Schedule
 from pgaspy.simulating.drafts import NOT_YET, Drafts
 from pgaspy.simulating.exits import Exits
 from pgaspy.simulating.graphs import Begin, Mark, Pass, Step, Wait, Work, graph
@@ -291,6 +293,7 @@ class _Engine:
     has_failed = is_idle = is_silent = False
     straight = transport = look = None
     failures: Sequence[Any] = ()
+    _last: tuple[Schedule, dict[int, int]]
 
     def __init__(self, script: Script, rank: int, size: int, settings: Settings, overlaps: bool) -> None:
         self.overlaps, self.is_alone = overlaps, size == 1
@@ -342,6 +345,7 @@ class _Engine:
         seconds = {number: self._seconds_of_task(run, node) for number, node in enumerate(schedule.nodes)
                    if isinstance(node, TaskCall)}
         self._script.steps.append(Begin(NOT_YET, tuple(run.numbers), slots, seconds, schedule))
+        self._last = schedule, slots
         run.end()
 
     def _execute(self) -> None:
@@ -397,6 +401,11 @@ class _Engine:
         if when_idle is not None and self._settings.hands_over:
             when_idle()
         steps.append(Wait(array))
+
+    def awaiting(self, storage: Storage) -> tuple[Box, ...]:
+        """See `Engine`; of the run that came last."""
+        schedule, slots = self._last
+        return tuple(schedule.awaiting.get(slots.get(self._array(storage), -1), ()))
 
     def uses(self, storage: Storage) -> bool:
         """See `Engine`."""

@@ -13,6 +13,7 @@ import pytest
 
 import pgaspy as pg
 from pgaspy.execution import engine, recording
+from pgaspy.job.procgrid import world
 from pgaspy.kernels import bindings
 from pgaspy.kernels.program import Program, Step
 from pgaspy.planning import chains
@@ -239,8 +240,12 @@ def _anew() -> Iterator[None]:
 
 @pytest.mark.mpi
 @pytest.mark.usefixtures("_anew")
-def test_stencils_have_numpys_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("has_network", [False, True])
+def test_stencils_have_numpys_bits(has_network: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sweeps over two or three fields, with residuals that are read at once, later, or never."""
+    monkeypatch.setattr(world(), "has_network", has_network)
+    monkeypatch.setattr(elementwise, "CUT_FROM_ACCESSES", 0)
+    monkeypatch.setattr(engine, "IDLE_SECONDS", 0)
     seed = pg.COMM.bcast(SEED)
     draw = random.Random(seed)
     for _ in range(10):
