@@ -71,8 +71,8 @@ class FusionGroup:
 
     def fills(self, slot: int) -> bool:
         """Whether it writes all elements of an array, and does not need what was there."""
-        written = self.code.written.get(slot, [])
-        return len(written) == 1 and written[0].is_whole and all(found.slot != slot for found in self.code.inputs)
+        return any(view.is_whole for view in self.code.written.get(slot, ())) and all(
+            found.slot != slot for found in self.code.inputs)
 
     def may_take(self, member: Member) -> bool:
         """Whether an operation may join."""

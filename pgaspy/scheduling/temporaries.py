@@ -12,9 +12,11 @@ on Programming Languages and Systems 21(5), 1999); but no kernel has to wait for
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
+from pgaspy.scheduling.fused_code import Output
 from pgaspy.scheduling.fusion import FusionGroup, Item, Sends
 
 __all__ = ["shared_memories"]
@@ -31,14 +33,16 @@ def shared_memories(items: Sequence[Item], named: frozenset[int], rank: int) -> 
 
     `items` are in the order in which they may be run; `named` are the arrays that somebody holds.
     """
+    outputs = {output.slot: output for item in items if isinstance(item, FusionGroup) for output in item.code.outputs
+               if output.slot not in named and _nbytes(output, rank) >= MIN_BYTES}
+    if len(outputs) < 2:
+        return {}
     found: dict[int, int] = {}
     last_users: dict[Any, dict[int, list[FusionGroup]]] = {}
-    for slot, users in _temporaries(items, named):
-        output = next(output for output in users[0].code.outputs if output.slot == slot)
-        if math.prod(output.view.layout.local_shape(rank)) * output.dtype.itemsize < MIN_BYTES:
-            continue
-        lain = last_users.setdefault((output.view.layout, output.dtype), {})
-        memory = next((other for other in [*reversed(lain)][:MAX_TRIED] if _comes_after(users[0], lain[other])), slot)
+    for slot, users in _temporaries(items, outputs):
+        lain = last_users.setdefault((outputs[slot].view.layout, outputs[slot].dtype), {})
+        memory = next((other for other in islice(reversed(lain), MAX_TRIED) if _comes_after(users[0], lain[other])),
+                      slot)
         if memory != slot:
             found[slot] = memory
             del lain[memory]  # to be the last one again
@@ -46,10 +50,15 @@ def shared_memories(items: Sequence[Item], named: frozenset[int], rank: int) -> 
     return found
 
 
-def _temporaries(items: Iterable[Item], named: frozenset[int]) -> Iterator[tuple[int, list[FusionGroup]]]:
-    """The arrays that one kernel fills, and only later ones use, with all of these."""
+def _nbytes(output: Output, rank: int) -> int:
+    """What the array that is written takes on a process."""
+    return math.prod(output.view.layout.local_shape(rank)) * output.dtype.itemsize
+
+
+def _temporaries(items: Iterable[Item], outputs: Container[int]) -> Iterator[tuple[int, list[FusionGroup]]]:
+    """Of some arrays, those that one kernel fills, and only later ones use, with all of these."""
     users: dict[int, list[FusionGroup]] = {}
-    others = set(named)
+    others: set[int] = set()
     for item in items:
         if not isinstance(item, FusionGroup):
             for operation in item.operations if isinstance(item, Sends) else [item]:
@@ -58,18 +67,27 @@ def _temporaries(items: Iterable[Item], named: frozenset[int]) -> Iterator[tuple
         for member in item.members:
             if member.operation.part is not None:
                 others.update(member.operation.slots)
-            others.update(operand.slot for operand in member.arrays if not operand.plan.is_local)
+            others.update([operand.slot for operand in member.arrays if not operand.plan.is_local])
         for reduction in item.reductions:
             others.update(reduction.operation.slots)
         for slot in item.slots:
             users.setdefault(slot, []).append(item)
     for slot, groups in users.items():
-        if slot not in others and len(groups) > 1 and groups[0].fills(slot):
+        if slot in outputs and slot not in others and len(groups) > 1 and groups[0].fills(slot):
             yield slot, groups
 
 
 def _comes_after(group: FusionGroup, users: Sequence[FusionGroup]) -> bool:
-    """Whether all that a kernel computes was recorded after all that others do, and it waits for the last of them."""
+    """Whether all that a kernel computes was recorded after all that others do, and it waits for each of these anyway.
+
+    The first of them fills what the others use, so that all of these wait for it.
+    """
     first = group.members[0].operation.position
-    return all(other.last < first for other in users) and any(
-        users[-1].is_before(member.operation) for member in group.members)
+    if any(user.last >= first for user in users):
+        return False
+    waiting = [group]
+    for user in reversed(users[1:]):
+        if not any(user.is_before(member.operation) for later in waiting for member in later.members):
+            return False
+        waiting.append(user)
+    return True
