@@ -14,6 +14,7 @@ from mpi4py import MPI
 import pgaspy as pg
 from pgaspy.execution import recording
 from pgaspy.layout import one_process, replicated
+from pgaspy.planning import chains
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively, raises_everywhere
 
@@ -242,6 +243,23 @@ def test_what_a_task_has_spoiled_is_mended_by_what_overwrites_it() -> None:
     a[...] = 1.0
     raises_everywhere(pg.TaskError, "bad value", pg.sync)
     assert_equal(a, np.ones(SHAPE))
+
+
+@pytest.mark.every
+@pytest.mark.recorded
+@pytest.mark.usefixtures("one_flush")
+def test_what_a_task_has_spoiled_is_mended_for_what_runs_in_a_chain_with_what_overwrites_it(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chains, "MIN_BYTES", 0)
+    by_rows = pg.Distribution("block", "*")
+    a, b, x = pg.zeros(SHAPE, layout=by_rows), pg.zeros(SHAPE, layout=by_rows), pg.array(X, layout=by_rows)
+    pg.sync()
+    pg.schedule(spoiling, pg.update(a))
+    a[...] = x + 1.0
+    b[:, 1:] = a[:, :-1] + a[:, 1:]
+    raises_everywhere(pg.TaskError, "bad value", pg.sync)
+    assert_equal(a, X + 1.0)
+    assert_equal(b[:, 1:], (X + 1.0)[:, :-1] + (X + 1.0)[:, 1:])
 
 
 @pytest.mark.every

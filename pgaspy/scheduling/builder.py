@@ -167,7 +167,8 @@ class Builder:
             earlier = self.nodes[number]
             chain.uses = tuple(dict.fromkeys(earlier.uses) | uses)
             chain.allocates = tuple((dict(earlier.allocates) | allocates).items())
-            chain.reads = tuple(dict.fromkeys((*earlier.reads, *(memory for memory, _ in reads))))
+            chain.reads = tuple(dict.fromkeys((*earlier.reads, *(
+                memory for memory, _ in reads if memory not in earlier.overwrites))))
             chain.writes = (*earlier.writes, *writes)
             chain.overwrites = tuple(dict.fromkeys((*earlier.overwrites, *node.overwrites)))
             chain.position, chain.due = earlier.position, earlier.due
