@@ -32,12 +32,15 @@ from pgaspy.scheduling.fusion import FusionGroup, Kernel
 from pgaspy.scheduling.kernel_nodes import FusedCall, FusedCalls, FusedReduceCall, LeafResults, finish_leaves
 from pgaspy.scheduling.members import Operand, operands_of
 from pgaspy.scheduling.messages import Side, receive_into_buffer, send_message, view_side
-from pgaspy.scheduling.nodes import Location, Node
+from pgaspy.scheduling.nodes import Location
 from pgaspy.scheduling.operations import NumberedOperation, Recipe, first_tag
 from pgaspy.scheduling.transfer_nodes import transfer
 
-__all__ = ["Received", "add_group", "add_operand", "add_operand_messages", "add_sends", "can_reduce",
+__all__ = ["Boxes", "Received", "add_group", "add_operand", "add_operand_messages", "add_sends", "can_reduce",
            "is_local_and_large", "memory_of", "overwritten"]
+
+Boxes = Mapping[int, Sequence[Box]]
+"""Of arrays."""
 
 CUT_FROM_ELEMENTS = 1 << 14
 """Smaller pieces are not cut beside what a process has of what all hand out."""
@@ -51,7 +54,7 @@ MAX_PIECES_BESIDE_OWN = 9
 it in two dimensions."""
 
 
-def add_group(builder: Builder, group: FusionGroup, kernel: Kernel, sent: Mapping[int, Sequence[Box]],
+def add_group(builder: Builder, group: FusionGroup, kernel: Kernel, sent: Boxes, awaiting: Boxes,
               received: Received, rank: int) -> list[tuple[NumberedOperation, int]]:
     """Add operations that run as one kernel; (reduction, memory of its partial result on this process) of each.
 
@@ -59,6 +62,8 @@ def add_group(builder: Builder, group: FusionGroup, kernel: Kernel, sent: Mappin
     ----------
     sent
         The boxes of arrays that are sent to other processes: they are computed first, in pieces of their own.
+    awaiting
+        Those that are accessed by what waits for messages: what is not in them need not wait.
     received
         Where the operands of operations lie that are computed in parts: those of the first one add the messages.
     """
@@ -78,8 +83,9 @@ def add_group(builder: Builder, group: FusionGroup, kernel: Kernel, sent: Mappin
     builder.position = group.members[0].operation.position
     outs = [output.view for output in kernel.outputs] or [group.members[0].out]
     arrays = [i.operand for i in kernel.inputs if i.operand is not None]
-    kept = _cuts_beside_own(kernel, outs[0], rank)
-    cuts = [[*thin, *own] for thin, own in zip(_cuts(kernel, outs[0], sent, rank), kept, strict=True)]
+    apart = _cuts(kernel, outs[0], awaiting, rank)
+    kept = _joined(_cuts_beside_own(kernel, outs[0], rank), apart)
+    cuts = _joined(_cuts(kernel, outs[0], sent, rank), kept)
     pieces: Sequence[Piece] = plan_boxes(outs, [x.view for x in arrays], [x.plan for x in arrays], cuts, rank)
     sections = [(n, box) for n, output in enumerate(kernel.outputs) for box in sent.get(output.slot, ())]
 
@@ -90,8 +96,8 @@ def add_group(builder: Builder, group: FusionGroup, kernel: Kernel, sent: Mappin
         pieces = _merged(kernel, pieces, is_sent, kept, rank)
     name = "+".join(dict.fromkeys(step.name for step in kernel.program.steps))
     if kernel.reductions:
-        return _reducing_pieces(builder, kernel, pieces, lies_in, is_sent, name, rank)
-    added: list[tuple[Node, list[Access], list[Access]]] = []
+        return _reducing_pieces(builder, kernel, pieces, lies_in, is_sent, any(apart), name, rank)
+    added: list[_Added] = []
     for box in edges(pieces, is_sent):
         calls, reads = [], []
         for piece in box:
@@ -103,7 +109,7 @@ def add_group(builder: Builder, group: FusionGroup, kernel: Kernel, sent: Mappin
         node = calls[0] if len(calls) == 1 else FusedCalls(calls)
         node.is_urgent = is_sent(box)
         added.append((node, _read(reads), _written(kernel, box)))
-    _add_together(builder, added)
+    _add_together(builder, added, any(apart))
     return []
 
 
@@ -122,10 +128,19 @@ def _merged(kernel: Kernel, pieces: Sequence[Piece], is_sent: Callable[[Group], 
     return few
 
 
-def _add_together(builder: Builder, added: Sequence[tuple[Node, list[Access], list[Access]]]) -> None:
-    """Add the pieces of a kernel, those first that are sent next: others may then become longer by what follows."""
+_Added = tuple[FusedCall | FusedCalls | FusedReduceCall, list[Access], list[Access]]
+"""A piece of a kernel, with what it reads and writes."""
+
+
+def _add_together(builder: Builder, added: Sequence[_Added], is_largest_last: bool) -> None:
+    """Add the pieces of a kernel, those first that are sent next: others may then become longer by what follows.
+
+    The last one is the one that may, if what follows waits for several; where thin ones were cut off it is to be the
+    largest.
+    """
     together = object() if len(added) > 1 else None
-    for node, reads, writes in sorted(added, key=lambda piece: not piece[0].is_urgent):
+    for node, reads, writes in sorted(added, key=lambda piece: (
+            not piece[0].is_urgent, is_largest_last and piece[0].n_elements)):
         builder.add(node, reads, writes, together=together)
 
 
@@ -239,15 +254,20 @@ def memory_of(found: Input, operand: Operand, source: Source, lies_in: Received)
     return lies.temporary, source.box
 
 
-def _cuts(kernel: Kernel, out: View, sent: Mapping[int, Sequence[Box]], rank: int) -> list[list[int]]:
-    """Where to cut the outputs besides, so that what is sent next lies in thin pieces of its own."""
+def _joined(cuts: Sequence[list[int]], others: Sequence[list[int]]) -> list[list[int]]:
+    """Both cuts of each dimension."""
+    return [[*at, *other] for at, other in zip(cuts, others, strict=True)]
+
+
+def _cuts(kernel: Kernel, out: View, boxes: Boxes, rank: int) -> list[list[int]]:
+    """Where to cut the outputs besides, so that what is sent next, say, lies in thin pieces of its own."""
     extents = local_view_shape(out, rank)
     cuts: list[list[int]] = [[] for _ in extents]
     n_arrays = len(kernel.outputs) + sum(found.operand is not None for found in kernel.inputs)
     if math.prod(extents) * n_arrays < CUT_FROM_ACCESSES:
         return cuts
     for output in kernel.outputs:
-        for box in sent.get(output.slot, ()):
+        for box in boxes.get(output.slot, ()):
             for d, (low, high) in enumerate(_within(output.view, box, rank)):
                 if 0 < high - low <= extents[d] // 4:
                     cuts[d] += [i for i in (low, high) if 0 < i < extents[d]]
@@ -328,7 +348,7 @@ def _leaves(reduction: ReducedOutput, rank: int) -> bindings.Leaves:
 
 
 def _reducing_pieces(builder: Builder, kernel: Kernel, pieces: Sequence[Piece],
-                     lies_in: Received, is_sent: Callable[[Group], bool],
+                     lies_in: Received, is_sent: Callable[[Group], bool], is_largest_last: bool,
                      name: str, rank: int) -> list[tuple[NumberedOperation, int]]:
     """The kernel's pieces, each with the results of the reductions' leaves in it, and then the rest of the trees."""
     leaves = _leaves(kernel.reductions[0], rank)
@@ -346,7 +366,7 @@ def _reducing_pieces(builder: Builder, kernel: Kernel, pieces: Sequence[Piece],
     buffers = [(number, None) for result in results for number in result]
     for node, *_ in added:
         node.store_in(results, shared)
-    _add_together(builder, [(node, reads, [*writes, *buffers]) for node, reads, writes in added])
+    _add_together(builder, [(node, reads, [*writes, *buffers]) for node, reads, writes in added], is_largest_last)
     partials = []
     for result, reduction in zip(results, kernel.reductions, strict=True):
         builder.position = reduction.operation.position

@@ -250,6 +250,7 @@ class FusedCalls(Node):
     def __init__(self, calls: Sequence[FusedCall]) -> None:
         self.calls = calls
         self.name, self.n_counted = calls[0].name, len(calls)
+        self.n_elements = sum(call.n_elements for call in calls)
 
     def compute(self, memories: Memories) -> None:
         """See `Node`."""

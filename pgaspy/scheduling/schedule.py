@@ -12,7 +12,7 @@ A schedule is a graph of nodes. Three things hold, and make it free of deadlock 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ from pgaspy.job.procgrid import world
 from pgaspy.planning.boxes import Box, ranges_box
 from pgaspy.planning.view import View
 from pgaspy.scheduling.builder import BaseAccess, Builder
-from pgaspy.scheduling.elementwise import Received, add_group, add_sends, can_reduce
+from pgaspy.scheduling.elementwise import Boxes, Received, add_group, add_sends, can_reduce
 from pgaspy.scheduling.fusion import FusionGroup, Kernel, Uses, grouped
 from pgaspy.scheduling.liveness import read_numbers, with_what_is_wanted
 from pgaspy.scheduling.nodes import Buffer, Communication, Node
@@ -102,18 +102,16 @@ class Schedule:
 
 
 def build(operations: Sequence[tuple[Recipe, tuple[int, ...], tuple[int, ...]]], n_bases: int, n_memories: int,
-          named: frozenset[int], rank: int, fuses: bool, cuts: Mapping[int, Sequence[Box]]) -> Schedule:
+          named: frozenset[int], rank: int, fuses: bool, cuts: Boxes) -> Schedule:
     """The schedule of operations, (recipe, numbers of its bases, numbers of its values), for one process.
 
     `named` are the bases that somebody holds besides: only what is written to the others need not be stored. `cuts` are
-    boxes of bases that others wait for: what is computed in them is a piece of its own.
+    boxes of bases that are accessed by what waits for messages: what is computed elsewhere does not wait for these.
     """
     numbered = [NumberedOperation(k, *operation) for k, operation in enumerate(operations)]
     wanted = with_what_is_wanted(numbered, named, rank)
     builder = Builder(n_bases, n_memories)
     sent = _sent_sections(wanted, rank)
-    for slot, boxes in cuts.items():
-        sent[slot] = [*sent.get(slot, ()), *boxes]
     parts = in_parts(wanted, rank) if fuses else wanted
     uses = Uses(named, _readers(parts, rank))
     received: Received = {}
@@ -122,14 +120,12 @@ def build(operations: Sequence[tuple[Recipe, tuple[int, ...], tuple[int, ...]]],
     last_joined = list(range(len(operations)))
     items = grouped(parts, uses, rank, fuses)
     memories = shared_memories(items, named, rank) if fuses else {}
-    has_network = world().has_network
     for item in items:
         if isinstance(item, FusionGroup):
             shared = item.operations
             builder.due, builder.last = shared[0].position, shared[-1].position
             last_joined[builder.due] = max(builder.last, last_joined[builder.due])
-            apart = _with_awaiting(builder, item, sent) if has_network else sent
-            _add_group(builder, item, uses, memories, apart, received, rank)
+            _add_group(builder, item, uses, memories, sent, cuts, received, rank)
             fused.update(operation.position for operation in shared)
             n_kernels += 1
             continue
@@ -171,7 +167,7 @@ def described(calls: Sequence[tuple[Recipe, Sequence[Any], Sequence[Any]]], is_n
 
 
 def schedule_of(calls: Sequence[tuple[Recipe, Sequence[Any], Sequence[Any]]], is_named: Callable[[Any], bool],
-                rank: int, fuses: bool, cuts: Mapping[int, Sequence[Box]] = MappingProxyType({})) -> Schedule:
+                rank: int, fuses: bool, cuts: Boxes = MappingProxyType({})) -> Schedule:
     """The schedule of operations as `described` and `build` take them."""
     return build(*described(calls, is_named), rank, fuses, cuts)
 
@@ -256,13 +252,7 @@ def _sent_sections(wanted: Sequence[NumberedOperation], rank: int) -> dict[int, 
     return {slot: list(boxes)[:MAX_SENT_SECTIONS] for slot, boxes in found.items() if boxes}
 
 
-def _with_awaiting(builder: Builder, group: FusionGroup, sent: dict[int, list[Box]]) -> dict[int, list[Box]]:
-    """With the boxes of what a group writes that others access who wait for messages: the rest does not wait, then."""
-    found = {slot: boxes for slot in group.code.written if (boxes := builder.boxes_awaiting(slot))}
-    return {**sent, **{slot: [*sent.get(slot, ()), *boxes] for slot, boxes in found.items()}} if found else sent
-
-
-def _add_group(builder: Builder, group: FusionGroup, uses: Uses, memories: dict[int, int], sent: dict[int, list[Box]],
+def _add_group(builder: Builder, group: FusionGroup, uses: Uses, memories: dict[int, int], sent: Boxes, cuts: Boxes,
                received: Received, rank: int) -> None:
     """Add the nodes of a group; of reductions that this process cannot compute as elements come, their own nodes."""
     operations = group.operations
@@ -273,7 +263,9 @@ def _add_group(builder: Builder, group: FusionGroup, uses: Uses, memories: dict[
         keys -= {reduction.operation.key for reduction in later}
     first = operations[0].position
     kernel = Kernel(group, lambda slot, view: uses.outside(slot, view, first, keys), memories)
-    for operation, partial in add_group(builder, group, kernel, sent, received, rank):
+    awaiting = cuts if not world().has_network else {
+        slot: [*cuts.get(slot, ()), *builder.boxes_awaiting(slot)] for slot, *_ in kernel.outputs}
+    for operation, partial in add_group(builder, group, kernel, sent, awaiting, received, rank):
         builder.position = operation.position
         operation.recipe.add_merge(builder, operation, partial, rank)
     for reduction in later:
