@@ -984,7 +984,9 @@ class GlobalArray:
 
     def conj(self) -> GlobalArray:
         """The complex conjugate, as a new array (this array itself, where it is real). Collective."""
-        return self if self.dtype.kind != "c" else ufuncs.apply_operator(np.conjugate, made, self)
+        array: Any = self
+        found: GlobalArray = array if array.dtype.kind != "c" else np.conjugate(array)
+        return found
 
     conjugate = conj
 

@@ -248,13 +248,11 @@ def product(x: Any, y: Any) -> Small | None:
     if x.__class__ not in kinds or y.__class__ not in kinds or not is_clear():
         return None
     a, b = operand(x, MAX_MATRIX), operand(y, MAX_MATRIX)
-    if a is None or b is None or a.dtype is not b.dtype or a.dtype.char not in "fdFD":
+    if a is None or b is None or a.dtype is not b.dtype or not (a.dtype.kind in "iu" or a.dtype.char in "fdFD"):
         return None
     if a.ndim == b.ndim > 2:
         return _product_of_stacks(x, a, y, b)
     if not (1 <= a.ndim <= 2 and 1 <= b.ndim <= 2 and a.shape[-1] == b.shape[0]):
-        return None
-    if a.dtype.char in "FD":
         return None
     if a.ndim == b.ndim == 2:
         return _product_of_matrices(x, a, y, b)

@@ -27,6 +27,19 @@ static void *value_in(PyObject *x, PyArray_Descr *dtype, Py_complex *memory)
     return memory;
 }
 
+/* Where the value of one of NumPy's complex numbers is, as an operand of a call: of the dtype that arrays are cast to, if
+   any is. */
+static void *value_for(PyObject *call, PyObject *x, Py_complex *memory)
+{
+    const int is_double = PyArray_IsScalar(x, CDouble), is_cast = PyTuple_GET_SIZE(call) > N_OF_KERNEL;
+    const int type = is_double ? NPY_CDOUBLE : NPY_CFLOAT;
+    if (!(is_double || PyArray_IsScalar(x, CFloat))
+            || (is_cast && ((PyArray_Descr *)PyTuple_GET_ITEM(call, N_OF_KERNEL))->type_num != type))
+        return NULL;
+    PyArray_ScalarAsCtype(x, memory);
+    return memory;
+}
+
 /* What a call by a kernel gives of n operands that are stretched to a shape; NULL without an exception if it is
    refused: a number that does not fit, or a result whose elements do not lie in the order of its dimensions. */
 static PyObject *by_kernel(PyObject *queue, PyObject *call, PyObject *const *operands, int n, npy_intp *shape, int ndim)
@@ -39,7 +52,7 @@ static PyObject *by_kernel(PyObject *queue, PyObject *call, PyObject *const *ope
     for (int k = 0; k < n; k++) {
         if (!PyArray_Check(operands[k])) {
             void *value = value_in(operands[k], number, &values[k]);
-            if (!value)
+            if (!value && !(value = value_for(call, operands[k], &values[k])))
                 return NULL;
             addresses[k] = (int64_t)(intptr_t)value;
             continue;

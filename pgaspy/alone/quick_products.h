@@ -138,7 +138,9 @@ static PyObject *product(PyObject *module, PyObject *const *arguments, Py_ssize_
         REFUSE(Py_None);
     PyArrayObject *a = (PyArrayObject *)left, *b = (PyArrayObject *)right;
     const int ndim = PyArray_NDIM(a), others = PyArray_NDIM(b), type = PyArray_DESCR(a)->type_num;
-    if (PyArray_DESCR(a) != PyArray_DESCR(b) || (type != NPY_DOUBLE && type != NPY_FLOAT)
+    const int is_real = type == NPY_DOUBLE || type == NPY_FLOAT, has_vector = ndim == 1 || others == 1;
+    const int is_other = PyTypeNum_ISINTEGER(type) || type == NPY_CDOUBLE || type == NPY_CFLOAT;
+    if (PyArray_DESCR(a) != PyArray_DESCR(b) || !(is_real || (is_other && has_vector))
             || !(PyArray_ISALIGNED(a) && PyArray_ISALIGNED(b)) || ndim < 1 || ndim > 2 || others < 1 || others > 2
             || PyArray_DIM(a, ndim - 1) != PyArray_DIM(b, 0) || !PyArray_SIZE(a) || !PyArray_SIZE(b)
             || !is_multipliable(a) || !is_multipliable(b))

@@ -54,6 +54,28 @@ def test_products_and_means_of_more_elements(dtype: str, monkeypatch: pytest.Mon
     assert found == of_ours()
 
 
+@pytest.mark.every
+@pytest.mark.parametrize("dtype", "fdFDbBiILl")
+@pytest.mark.parametrize("compute", [
+    lambda a, b: a @ b, lambda a, b: a @ b[:, 0], lambda a, b: b[:, 0] @ b, lambda a, b: b[::-1, 0] @ b[:, 1],
+    lambda a, b: a.T @ a, lambda a, b: a * a[1, 2], lambda a, b: b[0, 0] - b, lambda a, b: a[1, 2] * b[0, 0],
+    lambda a, b: 2 * a[0, 0], lambda a, b: b.conj() * b.sum(), lambda a, b: pg.vdot(a, a),
+])
+def test_bits_of_any_dtype_are_those_of_other_tiers(compute: Callable[..., Any], dtype: str,
+                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(4)
+    x, y = (np.asarray(10 * rng.random(shape)).astype(dtype) for shape in ((4, 6), (6, 5)))
+    if dtype in "FD":
+        x, y = x + 1j * x[::-1], y - 1j * y[:, ::-1]
+        x[0, 0] = np.inf
+    with np.errstate(all="ignore"):
+        found = compute(pg.array(x), pg.array(y))
+        monkeypatch.setattr(small, "is_on", False)
+        other = compute(pg.array(x), pg.array(y))
+    assert found.layout == other.layout
+    np.testing.assert_array_equal(found.gather(), other.gather(), strict=True)
+
+
 STACK = (5, 2, 3)
 
 
