@@ -37,6 +37,7 @@ INSTEAD = {
     "savez_compressed": _SAVE,
     "strides": _OF_PART + "strides",
     "tofile": _SAVE,
+    "typing": "numpy.typing, of NumPy's arrays; pgaspy's own are pg.GlobalArray",
 }
 """For arrays A and B, vectors a and b."""
 

@@ -245,8 +245,8 @@ def check_target(target: Any, is_assigned: bool = False) -> None:
         If it has no base that can be written to.
     """
     if not hasattr(target, "_view"):
-        raise TypeError(f"out= takes global arrays, not {type(target).__name__}: the result of an operation on global "
-                        "arrays is distributed")
+        raise TypeError(f"out= takes global arrays, not {type(target).__name__} (of x += A, x is that): the result of "
+                        "an operation on global arrays is distributed, and A.gather() gives all of an array A")
     if target._is_number:
         raise TypeError("a number does not support assignment: assign to an array, as by A[i, j] = x; A[i, j, ...] is "
                         "one without dimensions")
