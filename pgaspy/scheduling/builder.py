@@ -7,6 +7,7 @@ Vinter, *Managing Communication Latency-Hiding at Runtime for Parallel Programmi
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 
 from pgaspy.planning.box_index import BoxIndex
@@ -24,6 +25,9 @@ BaseAccess = tuple[int, Box, bool]
 
 _Maker = tuple[int, object]
 """A node's number, and what its access is made together with."""
+
+MAX_ACCESSES = 64
+"""Of a memory, among which it is looked for those that wait for messages."""
 
 N_LATEST = 4
 """Of so many writes it is asked whether one covers an access, before others are searched for."""
@@ -190,10 +194,13 @@ class Builder:
         return node.is_receive or node.talks or any(map(self._are_awaiting.__getitem__, waits))
 
     def boxes_awaiting(self, memory: int) -> list[Box]:
-        """The boxes of a memory that are accessed by what waits for messages, and that are not overwritten since."""
+        """The boxes of a memory that are accessed by what waits for messages, and that are not overwritten since; none
+        where it has many accesses.
+        """
         found = self._of(memory)
-        return [*dict.fromkeys(box for entries in (found.reads, found.writes) for box, (number, _) in entries
-                               if self._are_awaiting[number])]
+        entries = [*itertools.islice(itertools.chain(found.reads, found.writes), MAX_ACCESSES + 1)]
+        return [] if len(entries) > MAX_ACCESSES else [
+            *dict.fromkeys(box for box, (number, _) in entries if self._are_awaiting[number])]
 
     def _may_be_longer(self, number: int, waits: set[int]) -> bool:
         """Whether a node is a kernel that may wait for these others, too, and that only kernels wait for.

@@ -64,7 +64,7 @@ class Schedule:
     dropped
         The bases that nobody holds besides, and that are written: what they are to hold may not be stored.
     awaiting
-        Per base, the boxes that nodes access which wait for messages.
+        Per base, over a network, the boxes that nodes access which wait for messages.
     last_joined
         Per operation, the last one that shares a kernel with it, if it is the first of them; else itself.
     n_messages, stamped
@@ -206,7 +206,8 @@ def finished(builder: Builder, named: frozenset[int], dropped: tuple[int, ...], 
         n_waits=tuple(len(waits) for waits in builder.dependencies),
         n_bases=builder.n_bases, n_memories=builder.n_memories, n_uses=tuple(n_uses),
         buffer_sizes=tuple(sizes.get(number) for number in builder.nbytes_of_buffer),
-        first_accesses=builder.first_accesses, last_accesses=builder.last_accesses, awaiting=builder.awaiting,
+        first_accesses=builder.first_accesses, last_accesses=builder.last_accesses,
+        awaiting=builder.awaiting if world().has_network else {},
         named=named, dropped=dropped, last_joined=last_joined,
         n_messages=sum(node.is_communication or node.talks for node in nodes),
         stamped=tuple(sorted({node.position for node in nodes
