@@ -59,7 +59,7 @@ def main() -> None:
 def parsed() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("programs", nargs="*", metavar="PROGRAM", help=f"of {', '.join(SETTINGS)}; or all")
+    parser.add_argument("programs", nargs="*", metavar="PROGRAM", help=f"of {', '.join(SETTINGS)}; all without any")
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES)
     parser.add_argument("--rate", default="200mbit", help="of the link, each way")
     parser.add_argument("--repeats", type=int, default=5, help="of a measurement in a job")
