@@ -37,12 +37,6 @@ static npy_intp size_of_result(PyObject *call)
     return PyArray_DescrCheck(call) ? PyDataType_ELSIZE((PyArray_Descr *)call) : (npy_intp)sizeof(double);
 }
 
-/* Whether a known call is that of a kernel which takes arrays that are cast. */
-static int is_cast(PyObject *call)
-{
-    return PyTuple_CheckExact(call) && PyTuple_GET_SIZE(call) > N_OF_KERNEL;
-}
-
 /* What a known call gives of operands that are stretched to a shape; NULL without an exception if it is refused. */
 static PyObject *called_by(PyObject *queue, PyObject *ufunc, PyObject *call, PyObject *const *operands, int n,
                            npy_intp *shape, int ndim)

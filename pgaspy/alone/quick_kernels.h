@@ -5,6 +5,12 @@
 
 #define N_OF_KERNEL 3   /* what a call by a kernel has: its number, the dtypes of a number and of the result */
 
+/* Whether a known call is that of a kernel which takes arrays that are cast. */
+static int is_cast(PyObject *call)
+{
+    return PyTuple_CheckExact(call) && PyTuple_GET_SIZE(call) > N_OF_KERNEL;
+}
+
 /* Where the value of a number is as one of a dtype, as `value_of`; also of complex numbers. */
 static void *value_in(PyObject *x, PyArray_Descr *dtype, Py_complex *memory)
 {
@@ -31,10 +37,9 @@ static void *value_in(PyObject *x, PyArray_Descr *dtype, Py_complex *memory)
    any is. */
 static void *value_for(PyObject *call, PyObject *x, Py_complex *memory)
 {
-    const int is_double = PyArray_IsScalar(x, CDouble), is_cast = PyTuple_GET_SIZE(call) > N_OF_KERNEL;
-    const int type = is_double ? NPY_CDOUBLE : NPY_CFLOAT;
+    const int is_double = PyArray_IsScalar(x, CDouble), type = is_double ? NPY_CDOUBLE : NPY_CFLOAT;
     if (!(is_double || PyArray_IsScalar(x, CFloat))
-            || (is_cast && ((PyArray_Descr *)PyTuple_GET_ITEM(call, N_OF_KERNEL))->type_num != type))
+            || (is_cast(call) && ((PyArray_Descr *)PyTuple_GET_ITEM(call, N_OF_KERNEL))->type_num != type))
         return NULL;
     PyArray_ScalarAsCtype(x, memory);
     return memory;

@@ -40,7 +40,6 @@ from pgaspy.planning.trees import flood_targets
 from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.nodes import TaskCall
-from pgaspy.scheduling.schedule import Schedule
 from pgaspy.simulating.drafts import NOT_YET, Drafts
 from pgaspy.simulating.exits import Exits
 from pgaspy.simulating.graphs import Begin, Mark, Pass, Step, Wait, Work, graph
@@ -293,7 +292,6 @@ class _Engine:
     has_failed = is_idle = is_silent = False
     straight = transport = look = None
     failures: Sequence[Any] = ()
-    _last: tuple[Schedule, dict[int, int]]
 
     def __init__(self, script: Script, rank: int, size: int, settings: Settings, overlaps: bool) -> None:
         self.overlaps, self.is_alone = overlaps, size == 1
@@ -302,6 +300,7 @@ class _Engine:
         self._n_arrays, self._n_barriers = itertools.count(), itertools.count(1)
         self._drafts = Drafts(rank, size, settings)
         self._nbytes_due = 0  # of what is executed when the program waits next
+        self._boxes_awaiting: dict[int, list[Box]] = {}
         self._stopwatch = None if settings.kernels is None else Stopwatch(script.steps)
 
     def end(self) -> None:
@@ -345,7 +344,8 @@ class _Engine:
         seconds = {number: self._seconds_of_task(run, node) for number, node in enumerate(schedule.nodes)
                    if isinstance(node, TaskCall)}
         self._script.steps.append(Begin(NOT_YET, tuple(run.numbers), slots, seconds, schedule))
-        self._last = schedule, slots
+        self._boxes_awaiting = {array: schedule.awaiting[slot] for array, slot in slots.items()
+                                if slot in schedule.awaiting}
         run.end()
 
     def _execute(self) -> None:
@@ -404,8 +404,7 @@ class _Engine:
 
     def awaiting(self, storage: Storage) -> tuple[Box, ...]:
         """See `Engine`; of the run that came last."""
-        schedule, slots = self._last
-        return tuple(schedule.awaiting.get(slots.get(self._array(storage), -1), ()))
+        return tuple(self._boxes_awaiting.get(self._array(storage), ()))
 
     def uses(self, storage: Storage) -> bool:
         """See `Engine`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ def _also_small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+def shared(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Per schedule, how many arrays lie in the memory of others."""
     found: list[int] = []
     original = temporaries.shared_memories
