@@ -7,6 +7,7 @@ is varied for statements on the rows of one array.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from itertools import count
 from statistics import median
@@ -28,8 +29,7 @@ NUMBERS = range(1, 301)
 COUNTED = NUMBERS[::10]
 """Those whose steps are counted, which takes long."""
 
-N_TURNS = 3
-"""Five take longer than a benchmark may, as long as planning takes milliseconds."""
+N_TURNS = 5
 
 FLUSHES = (16, 64, 256, 1024)
 """Statements that are recorded before they are executed."""
@@ -52,13 +52,17 @@ def do(statement: Statement, A: Any, numbers: range) -> None:
 
 
 def measure(statement: Statement, extents: Iterator[int]) -> Times:
-    """The seconds per statement of each turn but the first, in which kernels are compiled. Collective."""
+    """The seconds per statement of each turn but the first, in which kernels are compiled. Collective.
+
+    Garbage is collected before what is measured, as what the executors leave is of no account to one another.
+    """
     times: Times = {}
     for _ in range(N_TURNS + 1):
         for executor in ("", ", in order"):
             recording.queue.overlaps = not executor
             A = pg.array(matrix(next(extents)))
             for name in ("first", "again"):
+                gc.collect()
                 times.setdefault(name + executor, []).append(seconds_and_waiting(do, statement, A, NUMBERS)[0])
         times.setdefault("NumPy", []).append(seconds_alone(do, statement, matrix(len(A)), NUMBERS))
     recording.queue.overlaps = True
