@@ -117,12 +117,33 @@ def _bind_dim(text: str, extent: int, axis: int | None, n_procs: int) -> Dim:
     return CyclicDim(extent, n_procs, axis, int(match["size"] or 1))
 
 
+SHORT = 8
+"""An axis whose extent the longest one has so many times is left whole where the others have room for all processes."""
+
+
+def default_grid(shape: Sequence[int], n_procs: int) -> tuple[int, ...]:
+    """The process grid of an array for which none is asked for: near-square, over the axes that are not short.
+
+    Short axes are those of components, channels and coordinates: dealt out, what works on several of them at once would
+    send all that it reads.
+
+    >>> default_grid((1000, 1000), 4), default_grid((2, 1000, 1000), 4), default_grid((1000, 3), 4)
+    ((2, 2), (1, 2, 2), (4, 1))
+    """
+    longest = max(shape)
+    are_long = [SHORT * extent > longest for extent in shape]
+    of_long = iter(near_square_grid(n_procs, sum(are_long)))
+    grid = tuple(next(of_long) if is_long else 1 for is_long in are_long)
+    has_room = any(are_long) and all(p <= extent for p, extent in zip(grid, shape, strict=True))
+    return grid if has_room else near_square_grid(n_procs, len(shape))
+
+
 def default_layout(shape: Sequence[int], n_procs: int, grid: Sequence[int] | None = None,
                    block: Sequence[int | None] | None = None) -> Layout:
     """The layout of an array for which none is asked for: block (or cyclic(block)) in every dimension."""
     if not shape:
         return replicated((), n_procs)
-    grid = near_square_grid(n_procs, len(shape)) if grid is None else grid
+    grid = default_grid(shape, n_procs) if grid is None else grid
     block = (None,) * len(shape) if block is None else block
     return Layout(grid, [BlockDim(n, p, axis, n) if b is None else CyclicDim(n, p, axis, b)
                          for axis, (n, p, b) in enumerate(zip(shape, grid, block, strict=True))])

@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pgaspy.dims import BlockDim, CyclicDim, Dim, whole_dim
-from pgaspy.distribution import Distribution, check_grid, default_layout
+from pgaspy.distribution import Distribution, check_grid, default_grid, default_layout
 from pgaspy.layout import Layout, coords_from_rank, one_process, rank_from_coords, replicated, without_dims
 from pgaspy.planning.affine import own_dims
 from pgaspy.planning.view import View
@@ -267,3 +267,18 @@ def test_dimensions_of_two_kinds_are_never_equal() -> None:
     numbers = 8, 2, 0, 8, 0, 1
     assert BlockDim(*numbers) != CyclicDim(*numbers)
     assert CyclicDim(*numbers) != BlockDim(*numbers)
+
+
+@pytest.mark.parametrize(("shape", "n_procs", "grid"), [
+    ((1000, 1000), 4, (2, 2)), ((2, 1000, 1000), 6, (1, 3, 2)), ((1000, 3), 4, (4, 1)), ((40, 5, 40), 4, (2, 1, 2)),
+    ((1, 50), 50, (1, 50)), ((125, 1000), 4, (1, 4)), ((126, 1000), 4, (2, 2)),
+    ((3, 8), 16, (4, 4)), ((0, 5), 4, (2, 2)), ((0, 0), 4, (2, 2)), ((7,), 4, (4,)),
+    ((19, 100, 100), 10**6, (100, 100, 100)),
+])
+def test_default_grids_leave_short_axes_whole(shape: tuple[int, ...], n_procs: int, grid: tuple[int, ...]) -> None:
+    assert default_grid(shape, n_procs) == grid
+
+
+@given(st.lists(st.integers(0, 2000), min_size=1, max_size=4), st.integers(1, 200))
+def test_default_grids_use_every_process(shape: list[int], n_procs: int) -> None:
+    assert math.prod(default_grid(shape, n_procs)) == n_procs

@@ -64,7 +64,7 @@ def datalayout(grid: Sequence[int] | Mapping[int, Sequence[int]] | None = None, 
     ----------
     grid
         Processes along each axis, for arrays of as many dimensions; or a mapping from the number of dimensions to
-        such a grid. Other numbers of dimensions keep their near-square grid.
+        such a grid. For other numbers of dimensions it is near-square, over the axes that are not short.
     block
         Elements per block and dimension, dealt out in turn (`cyclic(block)`); None for one balanced block per
         process.

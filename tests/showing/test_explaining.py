@@ -87,6 +87,19 @@ def test_a_step_has_an_interior_and_four_edges(extent: int, n: int) -> None:
     assert assigned.n_pieces == (5 if 2 * (n // extent)**2 >= CUT_FROM_ACCESSES else 1)
 
 
+@pytest.mark.parametrize("size", [2, 6, 16])
+@pytest.mark.parametrize("shape", [(2, 400, 400), (3, 50, 400), (400, 3)])
+def test_components_lie_side_by_side(shape: tuple[int, ...], size: int) -> None:
+    """Of an array that is laid out by itself: what works on several of them at once sends nothing."""
+    def product() -> None:
+        u = pg.empty(shape)
+        one, another = (u[0], u[1]) if shape[0] < shape[-1] else (u[:, 0], u[:, 1])
+        one *= another
+
+    for rank in (0, size // 2, size - 1):
+        assert pg.explain(product, size=size, rank=rank).n_messages == 0
+
+
 @pytest.mark.parametrize("size", [2, 3, 16, 100])
 def test_every_second_element_stays_where_it_is(size: int) -> None:
     def coarse() -> None:
