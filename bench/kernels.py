@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from statistics import median
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,9 @@ from bench.timing import Result, in_turns, ratio, report
 
 N = 20_000_000
 GOALS = {"sin": 1.7, "tanh": 1.7, "exp": 1.3, "log": 1.3, "sqrt": None}
+
+QUIET = 0.05
+"""So long the threads of BLAS are left alone: they wait for more to do by computing."""
 
 NARROW: dict[str, tuple[str, Any]] = {
     "bools.sum()": ("?", lambda x: float(x.sum())), "bools.mean()": ("?", lambda x: float(x.mean())),
@@ -62,6 +66,13 @@ def main() -> None:
         gbytes = 2 * u.nbytes / 1e9
         results.append(Result(f"(x * y).sum(axis={axis})", gbytes / median(ours), "GB/s", "NumPy",
                               gbytes / median(numpys), ratio(ours, numpys)))
+    for n_columns in 1, 3:
+        few = np.random.default_rng(2).random((4000, n_columns))
+        ours, numpys, vector = in_turns(partial(np.matmul, U, pg.array(few)), partial(np.matmul, u, few),
+                                        partial(np.matmul, u, few[:, 0].copy()), before=partial(sleep, QUIET))
+        name, gbytes = f"matrix @ {n_columns} column(s)", u.nbytes / 1e9
+        results += [Result(name, gbytes / median(ours), "GB/s", rival, gbytes / median(times), ratio(ours, times))
+                    for rival, times in (("NumPy", numpys), ("matrix @ vector, NumPy", vector))]
     for name, (char, function) in NARROW.items():
         narrow = (x > 2).astype(char)
         ours, numpys = in_turns(partial(function, pg.array(narrow)), partial(function, narrow), before=pg.sync)

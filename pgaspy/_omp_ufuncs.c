@@ -1,7 +1,7 @@
 /*
  * The C kernels: elementwise operations, reductions, scans, copies of sections, random numbers,
- * progressions, histograms, compactions, takes, exchanges, merges and sorts, with OpenMP over the cores of a process. They see
- * addresses, shapes and byte strides, nothing else.
+ * progressions, histograms, compactions, takes, exchanges, merges, sorts and products with few columns, with OpenMP over
+ * the cores of a process. They see addresses, shapes and byte strides, nothing else.
  *
  * Everything strided runs through one driver. A loop (`loop_fn`) treats n elements, one stride per
  * operand; the driver (`for_each`) brings any geometry to the fewest and longest such loops and
@@ -50,5 +50,6 @@
 #include "_omp_exchange.h"
 #include "_omp_merge.h"
 #include "_omp_sort.h"
+#include "_omp_skinny.h"
 
 #include "_omp_machine.h"

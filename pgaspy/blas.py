@@ -11,11 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.fortran import PREFIXES, call, is_column_major, leading
+from pgaspy.fortran import PREFIXES, call, is_column_major, leading, prefix
+from pgaspy.kernels.bindings import multiply_skinny
 from pgaspy.lapack import invert_triangle, reciprocal_condition
 from pgaspy.scheduling.floating_point import noting
 
 __all__ = ["add_product", "solve_triangle"]
+
+FEW, LONG = 6, 64
+"""So few columns, with so many inner indices or more, make a product that takes as long as it takes to read the other
+matrix. BLAS packs that first."""
 
 INVERTED = 128
 """Triangles up to this size are inverted, to be multiplied by as many right-hand sides as ..."""
@@ -35,7 +40,8 @@ def add_product(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any], alpha: comple
     ----------
     c, a, b
         Shapes (m, n), (m, k) and (k, n). BLAS works in place where all have one dtype, float32, float64, complex64 or
-        complex128, and `c` is contiguous along one dimension; anything else is left to NumPy.
+        complex128, and `c` is contiguous along one dimension; anything else is left to NumPy. So does what takes the
+        place of BLAS where `c` has few columns, or few rows, and the larger factor its elements side by side.
     alpha, beta
         Factors; with `beta=0`, what `c` holds before is not read.
 
@@ -52,16 +58,27 @@ def add_product(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any], alpha: comple
         return
     if a.shape[1] != b.shape[0] or c.shape != (a.shape[0], b.shape[1]):
         raise ValueError(f"c += a @ b: shapes {c.shape}, {a.shape} and {b.shape} do not conform")
-    if not c.dtype == a.dtype == b.dtype or c.dtype.char not in PREFIXES or not _is_blas_matrix(c) or not a.size:
+    if not c.dtype == a.dtype == b.dtype or c.dtype not in PREFIXES or not _is_blas_matrix(c) or not a.size:
         noting("matmul", _add_by_numpy, c, a, b, alpha, beta)
+        return
+    if _add_skinny(c, a, b, alpha, beta) or _add_skinny(c.T, b.T, a.T, alpha, beta):
         return
     if not is_column_major(c):  # BLAS is column-major: c^T += b^T a^T
         c, a, b = c.T, b.T, a.T
     a, b = (x if _is_blas_matrix(x) else np.ascontiguousarray(x) for x in (a, b))
     (m, n), k = c.shape, a.shape[1]
     factors = np.array([alpha, beta], c.dtype)
-    call("blas", PREFIXES[c.dtype.char] + "gemm", *(b"N" if is_column_major(x) else b"T" for x in (a, b)), m, n, k,
+    call("blas", prefix(c.dtype) + "gemm", *(b"N" if is_column_major(x) else b"T" for x in (a, b)), m, n, k,
          factors, a, leading(a), b, leading(b), factors[1:], c, leading(c))
+
+
+def _add_skinny(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any], alpha: complex, beta: complex) -> bool:
+    """The same with few columns, where the rows of `a` lie as they are; whether it is so."""
+    if c.shape[1] > FEW or a.shape[1] < LONG or c.dtype.kind != "f" or a.strides[1] != a.itemsize or not (
+            c.flags.aligned and a.flags.aligned):
+        return False
+    multiply_skinny(c, a, np.ascontiguousarray(b.T), alpha.real, beta.real)
+    return True
 
 
 def _add_by_numpy(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any], alpha: complex, beta: complex) -> None:
@@ -106,9 +123,9 @@ def solve_triangle(b: NDArray[Any], t: NDArray[Any], *, lower: bool = False, uni
     n = b.shape[1 if from_right else 0]
     if t.shape != (n, n):
         raise ValueError(f"a triangle of shape {t.shape} for right-hand sides of shape {b.shape}")
-    if b.dtype != t.dtype or b.dtype.char not in PREFIXES:
+    if b.dtype != t.dtype or b.dtype not in PREFIXES:
         raise TypeError(f"a triangle of dtype {t.dtype} for right-hand sides of dtype {b.dtype}: they take one dtype, "
-                        "float32, float64, complex64 or complex128")
+                        "float32, float64, complex64 or complex128, in this machine's order of bytes")
     if trans != "N":
         t, lower = (t.conj().T if trans == "C" else t.T), not lower
     x = b if _is_blas_matrix(b) else b.copy()
@@ -164,7 +181,7 @@ def _call_triangular(name: str, x: NDArray[Any], t: NDArray[Any], lower: bool, u
     side = b"L"
     if not is_column_major(x):  # BLAS sees the transposes: t^T from the other side, of the other triangle
         x, t, lower, side = x.T, t.T, not lower, b"R"
-    call("blas", PREFIXES[x.dtype.char] + name, side, b"L" if lower else b"U", b"N", b"U" if unit_diagonal else b"N",
+    call("blas", prefix(x.dtype) + name, side, b"L" if lower else b"U", b"N", b"U" if unit_diagonal else b"N",
          *x.shape, np.ones(1, x.dtype), t, leading(t), x, leading(x))
 
 

@@ -21,10 +21,25 @@ from pgaspy.caches import cached
 from pgaspy.job.threads import limit_blas
 from pgaspy.kernels import bindings
 
-__all__ = ["PREFIXES", "address_of", "call", "is_column_major", "leading"]
+__all__ = ["PREFIXES", "address_of", "call", "is_column_major", "leading", "prefix"]
 
-PREFIXES = {"f": "s", "d": "d", "F": "c", "D": "z"}
-"""The first letter of a routine's name, by `dtype.char`."""
+PREFIXES = {np.dtype(kind): letter for kind, letter in (
+    (np.float32, "s"), (np.float64, "d"), (np.complex64, "c"), (np.complex128, "z"))}
+"""The first letter of a routine's name, by the dtype; there is none for numbers in another order of bytes."""
+
+
+def prefix(dtype: np.dtype[Any]) -> str:
+    """The first letter of a routine's name.
+
+    Raises
+    ------
+    TypeError
+        If there is none.
+    """
+    if dtype not in PREFIXES:
+        raise TypeError(f"no matrices of {dtype}: BLAS and LAPACK take float32, float64, complex64 or complex128, in "
+                        "this machine's order of bytes")
+    return PREFIXES[dtype]
 
 
 def call(library: str, name: str, *arguments: int | bytes | NDArray[Any]) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.fortran import PREFIXES, call, is_column_major, leading
+from pgaspy.fortran import PREFIXES, call, is_column_major, leading, prefix
 
 __all__ = ["factor_cholesky", "factor_lu", "factor_qr", "invert_triangle", "permute_rows", "reciprocal_condition"]
 
@@ -33,7 +33,7 @@ def factor_lu(a: NDArray[Any], pivots: NDArray[np.int64]) -> None:
         return
     f = _columns(a)
     found = np.empty(len(pivots), np.int32)
-    call("lapack", PREFIXES[a.dtype.char] + "getrf", *a.shape, f, leading(f), found, 0)
+    call("lapack", prefix(a.dtype) + "getrf", *a.shape, f, leading(f), found, 0)
     np.subtract(found, 1, out=pivots)
     _copy(f, a)
 
@@ -49,7 +49,7 @@ def factor_cholesky(a: NDArray[Any]) -> int:
     if not upper and not is_column_major(a.T):
         raise ValueError("the matrix is contiguous along no dimension")
     # a row-major matrix is to LAPACK its transpose, and U^T of it a lower factor
-    return call("lapack", PREFIXES[a.dtype.char] + "potrf", b"U" if upper else b"L", len(a), a, leading(a), 0)
+    return call("lapack", prefix(a.dtype) + "potrf", b"U" if upper else b"L", len(a), a, leading(a), 0)
 
 
 def factor_qr(a: NDArray[Any], t: NDArray[Any]) -> None:
@@ -72,7 +72,7 @@ def factor_qr(a: NDArray[Any], t: NDArray[Any]) -> None:
     if not n:
         return
     f, triangle = _columns(a), np.zeros((n, n), a.dtype, order="F")
-    call("lapack", PREFIXES[a.dtype.char] + "geqrt3", m, n, f, leading(f), triangle, n, 0)
+    call("lapack", prefix(a.dtype) + "geqrt3", m, n, f, leading(f), triangle, n, 0)
     t[...] = np.triu(triangle)
     _copy(f, a)
 
@@ -84,7 +84,7 @@ def invert_triangle(t: NDArray[Any], lower: bool, unit_diagonal: bool) -> NDArra
     """
     inverse = t.copy(order="F" if is_column_major(t) else "C")
     f, lower = (inverse, lower) if is_column_major(inverse) else (inverse.T, not lower)
-    call("lapack", PREFIXES[t.dtype.char] + "trtri", *_triangle(lower, unit_diagonal), len(t), f, leading(f), 0)
+    call("lapack", prefix(t.dtype) + "trtri", *_triangle(lower, unit_diagonal), len(t), f, leading(f), 0)
     return inverse
 
 
@@ -94,7 +94,7 @@ def reciprocal_condition(t: NDArray[Any], lower: bool, unit_diagonal: bool) -> f
     n, found = len(t), np.zeros(1, t.real.dtype)
     work = np.empty(3 * n, t.dtype)
     more_work = np.empty(n, t.real.dtype if t.dtype.kind == "c" else np.int32)
-    call("lapack", PREFIXES[t.dtype.char] + "trcon", b"1", *_triangle(lower, unit_diagonal), n, f, leading(f), found,
+    call("lapack", prefix(t.dtype) + "trcon", b"1", *_triangle(lower, unit_diagonal), n, f, leading(f), found,
          work, more_work, 0)
     return float(np.nan_to_num(found[0]))
 
@@ -102,11 +102,11 @@ def reciprocal_condition(t: NDArray[Any], lower: bool, unit_diagonal: bool) -> f
 def permute_rows(a: NDArray[Any], order: NDArray[np.integer[Any]]) -> None:
     """Let row i become what row order[i] is, in place where LAPACK has the dtype, and `a` its strides."""
     row_major = is_column_major(a.T)
-    if a.dtype.char not in PREFIXES or not (row_major or is_column_major(a)):
+    if a.dtype not in PREFIXES or not (row_major or is_column_major(a)):
         a[...] = a[order]
     elif a.size:
         f = a.T if row_major else a
-        call("lapack", PREFIXES[a.dtype.char] + ("lapmt" if row_major else "lapmr"), 1, *f.shape, f, leading(f),
+        call("lapack", prefix(a.dtype) + ("lapmt" if row_major else "lapmr"), 1, *f.shape, f, leading(f),
              np.add(order, 1, dtype=np.int32))
 
 

@@ -11,8 +11,9 @@ import threadpoolctl
 from numpy.typing import NDArray
 
 from pgaspy import blas
-from pgaspy.blas import add_product, solve_triangle
-from pgaspy.lapack import permute_rows
+from pgaspy.blas import FEW, LONG, add_product, solve_triangle
+from pgaspy.kernels import bindings
+from pgaspy.lapack import factor_lu, permute_rows
 
 ORDERS = "CF"
 
@@ -108,3 +109,71 @@ def test_rows_are_permuted(shape: tuple[int, int], dtype: str) -> None:
     inside = np.zeros_like(whole, bool)
     inside[rows, columns] = True
     np.testing.assert_array_equal(whole[~inside], np.arange(50 * 60).reshape(50, 60).astype(dtype)[~inside])
+
+
+def some_layouts(x: NDArray[np.generic]) -> list[NDArray[np.generic]]:
+    """The same matrix in several places: by rows, by columns, inside of others, reversed, and apart."""
+    found = [x.copy(), x.copy(order="F"), np.pad(x, ((2, 3), (1, 5)))[2:-3, 1:-5], np.flip(np.flip(x).copy()),
+             x[::-1].copy()[::-1], np.repeat(x, 2, axis=1)[:, ::2]]
+    for other in found:
+        np.testing.assert_array_equal(other, x)
+    return found
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("few", range(1, FEW + 2))
+@pytest.mark.parametrize(("many", "inner"), [(1, LONG), (7, LONG - 1), (40, LONG + 5), (9, 70_003), (2051, 128)])
+def test_products_with_few_columns(many: int, inner: int, few: int, dtype: str) -> None:
+    """Or few rows, of integers, so that they are exact: wherever the matrices lie; what is around the result stays."""
+    rng = np.random.default_rng(few)
+    x, y = (rng.integers(-4, 5, shape).astype(dtype) for shape in ((many, inner), (inner, few)))
+    before = rng.integers(-9, 10, (many, few)).astype(dtype)
+    for alpha, beta in (1, 0), (-2, 1), (1, 3):
+        expected = beta * before + alpha * (x.astype(int) @ y.astype(int))
+        for a, b, c in zip(some_layouts(x), some_layouts(y)[::-1], some_layouts(before), strict=True):
+            c = np.where(np.isnan(c), c, np.nan) if beta == 0 else c
+            whole = np.pad(c, 1)
+            for mirrored in (False, True):
+                part = whole[1:-1, 1:-1]
+                part[...] = c
+                if mirrored:
+                    add_product(part.T, b.T, a.T, alpha, beta)
+                else:
+                    add_product(part, a, b, alpha, beta)
+                np.testing.assert_array_equal(part, expected)
+                part[...] = 0
+                assert not whole.any()
+
+
+def test_products_with_few_columns_do_not_depend_on_the_threads() -> None:
+    rng, before, found = np.random.default_rng(5), bindings.get_threads(), []
+    a, b = rng.standard_normal((1003, 700)), rng.standard_normal((700, 3))
+    try:
+        for n_threads in (1, 2, 3, 8):
+            bindings.set_threads(n_threads)
+            found.append(np.empty((1003, 3)))
+            add_product(found[-1], a, b, 1, 0)
+    finally:
+        bindings.set_threads(before)
+    np.testing.assert_allclose(found[0], a @ b, rtol=1e-11, atol=1e-11)
+    assert all((other == found[0]).all() for other in found)
+
+
+@pytest.mark.parametrize("bad", [np.inf, np.nan])
+def test_products_with_few_columns_keep_what_is_not_finite(bad: float) -> None:
+    a, b, c = np.ones((10, 100)), np.ones((100, 2)), np.empty((10, 2))
+    a[3, 97] = bad
+    add_product(c, a, b, 1, 0)
+    np.testing.assert_array_equal(c, np.where(np.arange(10)[:, None] == 3, bad, 100.0) * np.ones(2))
+
+
+def test_numbers_in_another_order_of_bytes_are_no_matrices_of_blas() -> None:
+    """They have the same `dtype.char`."""
+    a, b = np.eye(2, dtype=">f8"), np.full((2, 2), 3.0, ">f8")
+    c = np.ones((2, 2), ">f8")
+    add_product(c, a, b, -1)
+    np.testing.assert_array_equal(c, np.full((2, 2), -2.0))
+    permute_rows(c, np.array([1, 0]))
+    for call in (lambda: solve_triangle(b, a), lambda: factor_lu(a, np.empty(2, np.int64))):
+        with pytest.raises(TypeError, match="order of bytes"):
+            call()

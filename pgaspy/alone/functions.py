@@ -46,7 +46,7 @@ from pgaspy.blas import add_product
 from pgaspy.caches import cached
 from pgaspy.execution import recording
 from pgaspy.forms import Form, form_by, form_of
-from pgaspy.fortran import PREFIXES, address_of
+from pgaspy.fortran import address_of, prefix
 from pgaspy.kernels.bindings import address, by_itself, run_elementwise
 from pgaspy.operands import WEAK
 from pgaspy.planning.view import joint_shape
@@ -479,7 +479,7 @@ def _kernel_of_reduction(ufunc: np.ufunc, dtype: np.dtype[Any],
 
 def quick_product(_: np.ufunc, dtype: np.dtype[Any], *others: Any) -> int:
     """Where BLAS's product of matrices is."""
-    return address_of("blas", PREFIXES[dtype.char] + "gemm")
+    return address_of("blas", prefix(dtype) + "gemm")
 
 
 def _minimum(a: Any, b: Any) -> Any:

@@ -32,9 +32,9 @@ __all__ = [
     "MAX_PROGRAM_STEPS", "OTHER", "OWN", "PACKED", "BytesCopy", "ChainCall", "ElementwiseCall", "FinishCall",
     "ItemPlaces", "Leaves", "ProgramCall", "ProgramReduceCall", "ReduceCall", "SectionCopy", "address", "by_itself",
     "compact", "expand", "fill_random", "find_beyond", "function", "get_threads", "has_progression", "histogram",
-    "is_maths", "load_int64", "lookup", "merge", "merges", "n_completed", "narrow_lane", "pack_items", "philox",
-    "progression", "random_bits", "reduce_functions", "reduce_lookup", "run_elementwise", "scan", "set_threads", "sort",
-    "sorts", "store_int64", "take_along", "unpack_items",
+    "is_maths", "load_int64", "lookup", "merge", "merges", "multiply_skinny", "n_completed", "narrow_lane",
+    "pack_items", "philox", "progression", "random_bits", "reduce_functions", "reduce_lookup", "run_elementwise",
+    "scan", "set_threads", "sort", "sorts", "store_int64", "take_along", "unpack_items",
 ]
 
 _missing = lib.pg_missing_cpu_features()
@@ -755,3 +755,11 @@ def sort(keys: np.ndarray, first: int, sorted_keys: np.ndarray | None, indices: 
     entries = np.empty((2, keys.size, 2), np.int64)
     lib.pg_sort(keys.dtype.char.encode(), keys.size, keys.itemsize, address(keys), *keys.strides, first,
                 address(entries), *[0 if to is None else address(to) for to in (sorted_keys, indices)], n_threads)
+
+
+def multiply_skinny(c: np.ndarray, a: np.ndarray, columns: np.ndarray, alpha: float, beta: float) -> None:
+    """`c = beta * c + alpha * (a @ columns.T)`, all of them float64, or float32; `a` has contiguous rows, and few
+    contiguous `columns` are the rows of one array.
+    """
+    lib.pg_multiply_skinny(a.itemsize == 8, (*a.shape, len(columns)), address(a), a.strides[0], address(columns),
+                           address(c), c.strides, alpha, beta)
