@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-__all__ = ["INSTEAD", "instead_of", "missing"]
+__all__ = ["FORMER", "INSTEAD", "instead_of", "missing"]
 
 _LOAD = "pg.load(file) of a file in NumPy's format .npy, or pg.array of what NumPy reads"
 _SAVE = "pg.save(file, A)"
@@ -41,6 +41,12 @@ INSTEAD = {
 }
 """For arrays A and B, vectors a and b."""
 
+FORMER = {
+    "Inf": "inf", "NaN": "nan", "alltrue": "all", "bool8": "bool_", "complex_": "complex128", "cumproduct": "cumprod",
+    "float_": "float64", "in1d": "isin", "product": "prod", "round_": "round", "sometrue": "any", "trapz": "trapezoid",
+}
+"""Names that NumPy had before version 2, or has as old ones, and those of today."""
+
 _OF_WHOLE = "call NumPy's, with A.gather() for an array A: that is the whole of it on every process"
 
 
@@ -54,7 +60,9 @@ def instead_of(name: str) -> str:
 def missing(owner: str, name: str, obj: object, numpys: object) -> AttributeError:
     """The error that something of pgaspy has no attribute; `numpys` is what NumPy has in its place."""
     advice = ""
-    if hasattr(numpys, name) and not name.startswith("_"):
+    if isinstance(numpys, ModuleType) and name in FORMER and hasattr(obj, FORMER[name]):
+        advice = f": since NumPy 2, it is {FORMER[name]}"
+    elif hasattr(numpys, name) and not name.startswith("_"):
         if isinstance(getattr(numpys, name), ModuleType) and name not in INSTEAD:
             advice = ": it is a module of NumPy's own, to import from NumPy, for what A.gather() gives"
         elif isinstance(numpys, type) and name not in INSTEAD:

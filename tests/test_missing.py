@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy.missing import INSTEAD, instead_of
+from pgaspy.missing import FORMER, INSTEAD, instead_of
 from tests.together import assert_equal, collectively, raises_everywhere
 
 pytestmark = pytest.mark.mpi
@@ -44,6 +44,12 @@ def test_the_table() -> None:
     there = [name for name in INSTEAD.keys() - not_in_all_versions if not any(
         hasattr(numpys, name) and not hasattr(ours, name) for ours, numpys in owners)]
     collectively(not there, f"{there} are not missing")
+
+
+@pytest.mark.parametrize("name", FORMER)
+def test_former_names_lead_to_those_of_today(name: str) -> None:
+    assert getattr(pg, FORMER[name]) is not None
+    raises_everywhere(AttributeError, f"'{name}': since NumPy 2, it is {FORMER[name]}$", lambda: getattr(pg, name))
 
 
 @pytest.mark.parametrize(("statement", "error", "match"), [
