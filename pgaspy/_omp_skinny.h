@@ -1,7 +1,7 @@
 /*
- * Products of a matrix with few columns, C = beta C + alpha A B, where the rows of A lie in memory as they are: A passes
- * through once, at the speed of memory, while BLAS, which packs what it multiplies, takes several times as long. Each
- * element is summed in an order that follows from the shapes alone.
+ * Products of a matrix with few columns, C = beta C + alpha A B, where the rows of A are contiguous: it passes through
+ * once, while BLAS packs it first. Each element is summed in an order that follows from the shapes, and from the machine
+ * that this is compiled for, not from the threads.
  */
 #ifdef __AVX512F__
 #define VECTOR_BYTES 64
@@ -10,8 +10,8 @@
 #define VECTOR_BYTES 32
 #define SEVERAL 2
 #endif
-#define COLUMNS_AT_ONCE 4
-#define PRODUCT_BYTES (1 << 17)     /* of B that all rows of A are multiplied by, before the rest is: it stays in cache */
+#define FEW_COLUMNS 4               /* at most */
+#define PRODUCT_BYTES (1 << 17)     /* of B that all rows are multiplied by, before the rest is: it stays in the cache */
 
 /* C has rows and columns, with these strides in bytes; those of A, and the columns of B, are contiguous. */
 typedef struct {
@@ -29,7 +29,7 @@ typedef float vector_float __attribute__((vector_size(VECTOR_BYTES), aligned(4),
 /* The products of some rows and columns, which are so many items apart. */
 #define SUMS_OF(type, words, n_rows, n_columns) \
 static void sums_of_##words##_##n_columns##_##type(const type *a, int64_t a_step, const type *b, int64_t b_step, \
-                                                   int64_t length, type sums[][COLUMNS_AT_ONCE]) \
+                                                   int64_t length, type sums[][FEW_COLUMNS]) \
 { \
     enum { ITEMS = sizeof(vector_##type) / sizeof(type) }; \
     vector_##type lanes[n_rows][n_columns] = {{{0}}}; \
@@ -68,29 +68,27 @@ SUMS_OF(type, several, SEVERAL, 4) \
 /* Rows [begin, end) of the product. */ \
 static void skinny_##type(const skinny *s, int64_t begin, int64_t end) \
 { \
-    static void (*const sums_of[2][COLUMNS_AT_ONCE])(const type *, int64_t, const type *, int64_t, int64_t, \
-                                                     type [][COLUMNS_AT_ONCE]) = { \
+    static void (*const sums_of[2][FEW_COLUMNS])(const type *, int64_t, const type *, int64_t, int64_t, \
+                                                 type [][FEW_COLUMNS]) = { \
         {sums_of_one_1_##type, sums_of_one_2_##type, sums_of_one_3_##type, sums_of_one_4_##type}, \
         {sums_of_several_1_##type, sums_of_several_2_##type, sums_of_several_3_##type, \
          sums_of_several_4_##type}}; \
-    const type *const b = (const type *)s->b, alpha = (type)s->alpha, beta = (type)s->beta; \
-    const int64_t size = sizeof(type), most = PRODUCT_BYTES / size / s->n_columns; \
+    const type alpha = (type)s->alpha, beta = (type)s->beta; \
+    const int64_t size = sizeof(type), n_columns = s->n_columns; \
+    const int64_t most = PRODUCT_BYTES / n_columns / VECTOR_BYTES * VECTOR_BYTES / size; \
     for (int64_t first = 0; first < s->n_inner; first += most) \
         for (int64_t row = begin, rows; row < end; row += rows) { \
             const type *const a = (const type *)(s->a + row * s->a_stride) + first; \
+            const type *const b = (const type *)s->b + first; \
+            type sums[SEVERAL][FEW_COLUMNS]; \
             rows = row + SEVERAL <= end ? SEVERAL : 1; \
-            for (int64_t column = 0, columns; column < s->n_columns; column += columns) { \
-                columns = MIN(COLUMNS_AT_ONCE, s->n_columns - column); \
-                type sums[SEVERAL][COLUMNS_AT_ONCE]; \
-                sums_of[rows > 1][columns - 1](a, s->a_stride / size, b + column * s->n_inner + first, s->n_inner, \
-                                               MIN(most, s->n_inner - first), sums); \
-                for (int64_t r = 0; r < rows; r++) \
-                    for (int64_t k = 0; k < columns; k++) { \
-                        type *const c = (type *)(s->c + (row + r) * s->c_row_stride \
-                                                 + (column + k) * s->c_column_stride); \
-                        *c = (first ? *c : beta ? beta * *c : 0) + alpha * sums[r][k]; \
-                    } \
-            } \
+            sums_of[rows > 1][n_columns - 1](a, s->a_stride / size, b, s->n_inner, MIN(most, s->n_inner - first), \
+                                             sums); \
+            for (int64_t r = 0; r < rows; r++) \
+                for (int64_t k = 0; k < n_columns; k++) { \
+                    type *const c = (type *)(s->c + (row + r) * s->c_row_stride + k * s->c_column_stride); \
+                    *c = (first ? *c : beta ? beta * *c : 0) + alpha * sums[r][k]; \
+                } \
         } \
 }
 SKINNY(double)
@@ -103,10 +101,13 @@ static void pg_multiply_skinny(int is_double, const int64_t *shape, int64_t a_ad
 {
     const skinny s = {shape[0], shape[1], shape[2], (const char *)a_address, (const char *)b_address, (char *)c_address,
                       a_stride, c_strides[0], c_strides[1], alpha, beta};
-    #pragma omp parallel num_threads(team_for(s.n_rows * s.n_inner))
+    const int64_t work = s.n_rows * s.n_inner;
+    const int team = begin_team(work);
+    #pragma omp parallel num_threads(team)
     {
-        const int64_t t = omp_get_thread_num(), team = omp_get_num_threads();
-        const int64_t begin = s.n_rows * t / team, end = s.n_rows * (t + 1) / team;
-        (is_double ? skinny_double : skinny_float)(&s, begin, end);
+        const int64_t t = omp_get_thread_num(), n = omp_get_num_threads();
+        (is_double ? skinny_double : skinny_float)(&s, s.n_rows * t / n, s.n_rows * (t + 1) / n);
+        end_part();
     }
+    end_team(team, work);
 }

@@ -18,9 +18,9 @@ from pgaspy.scheduling.floating_point import noting
 
 __all__ = ["add_product", "solve_triangle"]
 
-FEW, LONG = 6, 64
-"""So few columns, with so many inner indices or more, make a product that takes as long as it takes to read the other
-matrix. BLAS packs that first."""
+FEW, LONG, MANY_BYTES, MANY_ROWS = 4, 64, 4 << 20, 8
+"""So few columns, with so many inner indices or more, are multiplied by a matrix that passes through once, if it has so
+many bytes, more than a core's caches, and so many times as many rows. BLAS packs it first."""
 
 INVERTED = 128
 """Triangles up to this size are inverted, to be multiplied by as many right-hand sides as ..."""
@@ -40,8 +40,7 @@ def add_product(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any], alpha: comple
     ----------
     c, a, b
         Shapes (m, n), (m, k) and (k, n). BLAS works in place where all have one dtype, float32, float64, complex64 or
-        complex128, and `c` is contiguous along one dimension; anything else is left to NumPy. So does what takes the
-        place of BLAS where `c` has few columns, or few rows, and the larger factor its elements side by side.
+        complex128, and `c` is contiguous along one dimension; anything else is left to NumPy.
     alpha, beta
         Factors; with `beta=0`, what `c` holds before is not read.
 
@@ -61,24 +60,28 @@ def add_product(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any], alpha: comple
     if not c.dtype == a.dtype == b.dtype or c.dtype not in PREFIXES or not _is_blas_matrix(c) or not a.size:
         noting("matmul", _add_by_numpy, c, a, b, alpha, beta)
         return
-    if _add_skinny(c, a, b, alpha, beta) or _add_skinny(c.T, b.T, a.T, alpha, beta):
-        return
+    factors = np.array([alpha, beta], c.dtype)
+    for mirrored in (c, a, b), (c.T, b.T, a.T):
+        if _is_skinny(*mirrored):
+            _add_skinny(*mirrored, factors)
+            return
     if not is_column_major(c):  # BLAS is column-major: c^T += b^T a^T
         c, a, b = c.T, b.T, a.T
     a, b = (x if _is_blas_matrix(x) else np.ascontiguousarray(x) for x in (a, b))
     (m, n), k = c.shape, a.shape[1]
-    factors = np.array([alpha, beta], c.dtype)
     call("blas", prefix(c.dtype) + "gemm", *(b"N" if is_column_major(x) else b"T" for x in (a, b)), m, n, k,
          factors, a, leading(a), b, leading(b), factors[1:], c, leading(c))
 
 
-def _add_skinny(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any], alpha: complex, beta: complex) -> bool:
-    """The same with few columns, where the rows of `a` lie as they are; whether it is so."""
-    if c.shape[1] > FEW or a.shape[1] < LONG or c.dtype.kind != "f" or a.strides[1] != a.itemsize or not (
-            c.flags.aligned and a.flags.aligned):
-        return False
-    multiply_skinny(c, a, np.ascontiguousarray(b.T), alpha.real, beta.real)
-    return True
+def _is_skinny(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any]) -> bool:
+    """Whether few columns of `b` are multiplied by a large matrix, whose rows are contiguous."""
+    return (c.shape[1] <= FEW and a.nbytes >= MANY_BYTES and a.shape[1] >= LONG and len(a) >= MANY_ROWS * c.shape[1]
+            and c.dtype.kind == "f" and a.strides[1] == a.itemsize and c.flags.aligned and a.flags.aligned)
+
+
+def _add_skinny(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any], factors: NDArray[Any]) -> None:
+    """The same of these; what is copied of `b` is little, as `a` has many rows."""
+    multiply_skinny(c, a, np.ascontiguousarray(b.T), *factors.tolist())
 
 
 def _add_by_numpy(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any], alpha: complex, beta: complex) -> None:

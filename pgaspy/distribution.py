@@ -15,7 +15,7 @@ from pgaspy.blockmath import near_square_grid
 from pgaspy.dims import BlockDim, CyclicDim, Dim, whole_dim
 from pgaspy.layout import Layout, replicated
 
-__all__ = ["Distribution", "check_grid", "default_layout"]
+__all__ = ["Distribution", "check_grid", "default_grid", "default_layout"]
 
 
 def check_grid(grid: Sequence[int], n_procs: int) -> tuple[int, ...]:
@@ -117,21 +117,23 @@ def _bind_dim(text: str, extent: int, axis: int | None, n_procs: int) -> Dim:
     return CyclicDim(extent, n_procs, axis, int(match["size"] or 1))
 
 
-SHORT = 8
-"""An axis whose extent the longest one has so many times is left whole where the others have room for all processes."""
+SHORT, SHORTER = 32, 8
+"""An axis of up to so many elements, of which the longest axis has so many times as many, is a short one."""
 
 
 def default_grid(shape: Sequence[int], n_procs: int) -> tuple[int, ...]:
-    """The process grid of an array for which none is asked for: near-square, over the axes that are not short.
+    """The process grid of an array for which none is asked for: near-square, over the axes that are not short, where
+    these have room for all processes.
 
     Short axes are those of components, channels and coordinates: dealt out, what works on several of them at once would
-    send all that it reads.
+    send all that it reads. Longer ones are points of a grid, or moments of a time, whose grid does not depend on their
+    extents: what has a few points less lies alike.
 
     >>> default_grid((1000, 1000), 4), default_grid((2, 1000, 1000), 4), default_grid((1000, 3), 4)
     ((2, 2), (1, 2, 2), (4, 1))
     """
     longest = max(shape)
-    are_long = [SHORT * extent > longest for extent in shape]
+    are_long = [extent > SHORT or SHORTER * extent > longest for extent in shape]
     of_long = iter(near_square_grid(n_procs, sum(are_long)))
     grid = tuple(next(of_long) if is_long else 1 for is_long in are_long)
     has_room = any(are_long) and all(p <= extent for p, extent in zip(grid, shape, strict=True))

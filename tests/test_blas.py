@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import threadpoolctl
 from numpy.typing import NDArray
 
 from pgaspy import blas
-from pgaspy.blas import FEW, LONG, add_product, solve_triangle
+from pgaspy.blas import FEW, LONG, MANY_BYTES, MANY_ROWS, add_product, solve_triangle
 from pgaspy.kernels import bindings
 from pgaspy.lapack import factor_lu, permute_rows
 
@@ -111,41 +112,68 @@ def test_rows_are_permuted(shape: tuple[int, int], dtype: str) -> None:
     np.testing.assert_array_equal(whole[~inside], np.arange(50 * 60).reshape(50, 60).astype(dtype)[~inside])
 
 
-def some_layouts(x: NDArray[np.generic]) -> list[NDArray[np.generic]]:
-    """The same matrix in several places: by rows, by columns, inside of others, reversed, and apart."""
-    found = [x.copy(), x.copy(order="F"), np.pad(x, ((2, 3), (1, 5)))[2:-3, 1:-5], np.flip(np.flip(x).copy()),
-             x[::-1].copy()[::-1], np.repeat(x, 2, axis=1)[:, ::2]]
+def some_places(x: NDArray[np.generic]) -> list[NDArray[np.generic]]:
+    """The same matrix in several places: by rows, by columns, inside of others, and reversed."""
+    apart = [np.zeros((n + 5, m + 6), x.dtype, order) for order in ORDERS for n, m in (x.shape,)]
+    found = [x.copy(), x.copy(order="F"), *(other[2:-3, 1:-5] for other in apart), np.empty_like(x)[::-1]]
     for other in found:
-        np.testing.assert_array_equal(other, x)
+        other[...] = x
+    return found
+
+
+@pytest.fixture
+def skinny(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
+    """The shapes of the products that were not left to BLAS, of which none is too small."""
+    found: list[tuple[int, ...]] = []
+
+    def multiply(c: NDArray[Any], a: NDArray[Any], columns: NDArray[Any], *factors: float) -> None:
+        found.append((*a.shape, len(columns)))
+        bindings.multiply_skinny(c, a, columns, *factors)
+
+    monkeypatch.setattr(blas, "multiply_skinny", multiply)
+    monkeypatch.setattr(blas, "MANY_BYTES", 1)
     return found
 
 
 @pytest.mark.parametrize("dtype", "fd")
 @pytest.mark.parametrize("few", range(1, FEW + 2))
-@pytest.mark.parametrize(("many", "inner"), [(1, LONG), (7, LONG - 1), (40, LONG + 5), (9, 70_003), (2051, 128)])
-def test_products_with_few_columns(many: int, inner: int, few: int, dtype: str) -> None:
+@pytest.mark.parametrize(("many", "inner"), [
+    (MANY_ROWS * FEW - 1, LONG), (70, LONG - 1), (41, LONG + 5), (35, 70_003), (2051, 128)])
+def test_products_with_few_columns(many: int, inner: int, few: int, dtype: str, skinny: list[tuple[int, ...]]) -> None:
     """Or few rows, of integers, so that they are exact: wherever the matrices lie; what is around the result stays."""
     rng = np.random.default_rng(few)
     x, y = (rng.integers(-4, 5, shape).astype(dtype) for shape in ((many, inner), (inner, few)))
-    before = rng.integers(-9, 10, (many, few)).astype(dtype)
+    before, n_by_rows = rng.integers(-9, 10, (many, few)).astype(dtype), 0
     for alpha, beta in (1, 0), (-2, 1), (1, 3):
         expected = beta * before + alpha * (x.astype(int) @ y.astype(int))
-        for a, b, c in zip(some_layouts(x), some_layouts(y)[::-1], some_layouts(before), strict=True):
-            c = np.where(np.isnan(c), c, np.nan) if beta == 0 else c
-            whole = np.pad(c, 1)
-            for mirrored in (False, True):
-                part = whole[1:-1, 1:-1]
-                part[...] = c
-                if mirrored:
-                    add_product(part.T, b.T, a.T, alpha, beta)
-                else:
-                    add_product(part, a, b, alpha, beta)
-                np.testing.assert_array_equal(part, expected)
-                part[...] = 0
-                assert not whole.any()
+        places = zip(some_places(x), some_places(y)[::-1], some_places(before), strict=True)
+        for (a, b, c), mirrored in itertools.product(places, (False, True)):
+            c[...] = np.nan if beta == 0 else before
+            around = c.base if c.base is not None and c.base.size > c.size else c
+            untouched = np.nansum(np.abs(around)) - np.nansum(np.abs(c))
+            if mirrored:
+                add_product(c.T, b.T, a.T, alpha, beta)
+            else:
+                add_product(c, a, b, alpha, beta)
+            np.testing.assert_array_equal(c, expected)
+            assert np.abs(around).sum() - np.abs(c).sum() == untouched == 0
+            n_by_rows += a.strides[1] == a.itemsize and blas._is_blas_matrix(c)
+    is_taken = few <= FEW and inner >= LONG and many >= MANY_ROWS * few
+    assert skinny == [(many, inner, few)] * (n_by_rows if is_taken else 0)
 
 
-def test_products_with_few_columns_do_not_depend_on_the_threads() -> None:
+def test_small_products_and_complex_factors_are_left_to_blas() -> None:
+    a, b, c = np.ones((50, 100)), np.ones((100, 2)), np.zeros((50, 2))
+    assert not blas._is_skinny(c, a, b)
+    with pytest.raises(TypeError, match="complex"):
+        add_product(c, a, b, 2 + 3j)
+    many = np.ones((MANY_BYTES // 800 + 1, 100))
+    assert blas._is_skinny(np.zeros((len(many), 2)), many, b)
+    with pytest.raises(TypeError, match="complex"):
+        add_product(np.zeros((len(many), 2)), many, b, 2 + 3j)
+
+
+def test_products_with_few_columns_do_not_depend_on_the_threads(skinny: list[tuple[int, ...]]) -> None:
     rng, before, found = np.random.default_rng(5), bindings.get_threads(), []
     a, b = rng.standard_normal((1003, 700)), rng.standard_normal((700, 3))
     try:
@@ -157,14 +185,16 @@ def test_products_with_few_columns_do_not_depend_on_the_threads() -> None:
         bindings.set_threads(before)
     np.testing.assert_allclose(found[0], a @ b, rtol=1e-11, atol=1e-11)
     assert all((other == found[0]).all() for other in found)
+    assert len(skinny) == 4
 
 
 @pytest.mark.parametrize("bad", [np.inf, np.nan])
-def test_products_with_few_columns_keep_what_is_not_finite(bad: float) -> None:
-    a, b, c = np.ones((10, 100)), np.ones((100, 2)), np.empty((10, 2))
+def test_products_with_few_columns_keep_what_is_not_finite(bad: float, skinny: list[tuple[int, ...]]) -> None:
+    a, b, c = np.ones((20, 100)), np.ones((100, 2)), np.empty((20, 2))
     a[3, 97] = bad
     add_product(c, a, b, 1, 0)
-    np.testing.assert_array_equal(c, np.where(np.arange(10)[:, None] == 3, bad, 100.0) * np.ones(2))
+    np.testing.assert_array_equal(c, np.where(np.arange(20)[:, None] == 3, bad, 100.0) * np.ones(2))
+    assert skinny
 
 
 def test_numbers_in_another_order_of_bytes_are_no_matrices_of_blas() -> None:
