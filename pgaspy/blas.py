@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.fortran import PREFIXES, call, is_column_major, leading, prefix
+from pgaspy.fortran import PREFIXES, call, check_writable, is_column_major, leading, prefix
 from pgaspy.kernels.bindings import multiply_skinny
 from pgaspy.lapack import invert_triangle, reciprocal_condition
 from pgaspy.scheduling.floating_point import noting
@@ -57,6 +57,7 @@ def add_product(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any], alpha: comple
         return
     if a.shape[1] != b.shape[0] or c.shape != (a.shape[0], b.shape[1]):
         raise ValueError(f"c += a @ b: shapes {c.shape}, {a.shape} and {b.shape} do not conform")
+    check_writable(c)
     if not c.dtype == a.dtype == b.dtype or c.dtype not in PREFIXES or not _is_blas_matrix(c) or not a.size:
         noting("matmul", _add_by_numpy, c, a, b, alpha, beta)
         return
@@ -129,6 +130,7 @@ def solve_triangle(b: NDArray[Any], t: NDArray[Any], *, lower: bool = False, uni
     if b.dtype != t.dtype or b.dtype not in PREFIXES:
         raise TypeError(f"a triangle of dtype {t.dtype} for right-hand sides of dtype {b.dtype}: they take one dtype, "
                         "float32, float64, complex64 or complex128, in this machine's order of bytes")
+    check_writable(b)
     if trans != "N":
         t, lower = (t.conj().T if trans == "C" else t.T), not lower
     x = b if _is_blas_matrix(b) else b.copy()

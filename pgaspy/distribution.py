@@ -117,7 +117,7 @@ def _bind_dim(text: str, extent: int, axis: int | None, n_procs: int) -> Dim:
     return CyclicDim(extent, n_procs, axis, int(match["size"] or 1))
 
 
-SHORT, SHORTER = 32, 8
+SHORT, SHORTER = 9, 8
 """An axis of up to so many elements, of which the longest axis has so many times as many, is a short one."""
 
 
@@ -126,7 +126,7 @@ def default_grid(shape: Sequence[int], n_procs: int) -> tuple[int, ...]:
     these have room for all processes.
 
     Short axes are those of components, channels and coordinates: dealt out, what works on several of them at once would
-    send all that it reads. Longer ones are points of a grid, or moments of a time, whose grid does not depend on their
+    send all that it reads. Longer ones are signals, moments of a time, or points, whose grid does not depend on their
     extents: what has a few points less lies alike.
 
     >>> default_grid((1000, 1000), 4), default_grid((2, 1000, 1000), 4), default_grid((1000, 3), 4)

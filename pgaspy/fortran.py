@@ -21,7 +21,7 @@ from pgaspy.caches import cached
 from pgaspy.job.threads import limit_blas
 from pgaspy.kernels import bindings
 
-__all__ = ["PREFIXES", "address_of", "call", "is_column_major", "leading", "prefix"]
+__all__ = ["PREFIXES", "address_of", "call", "check_writable", "is_column_major", "leading", "prefix"]
 
 PREFIXES = {np.dtype(kind): letter for kind, letter in (
     (np.float32, "s"), (np.float64, "d"), (np.complex64, "c"), (np.complex128, "z"))}
@@ -40,6 +40,12 @@ def prefix(dtype: np.dtype[Any]) -> str:
         raise TypeError(f"no matrices of {dtype}: BLAS and LAPACK take float32, float64, complex64 or complex128, in "
                         "this machine's order of bytes")
     return PREFIXES[dtype]
+
+
+def check_writable(x: NDArray[Any]) -> None:
+    """Raise ValueError, as NumPy does, where an array is only to be read, as one of a task that has not said so."""
+    if not x.flags.writeable:
+        raise ValueError("output array is read-only")
 
 
 def call(library: str, name: str, *arguments: int | bytes | NDArray[Any]) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.fortran import PREFIXES, call, is_column_major, leading, prefix
+from pgaspy.fortran import PREFIXES, call, check_writable, is_column_major, leading, prefix
 
 __all__ = ["factor_cholesky", "factor_lu", "factor_qr", "invert_triangle", "permute_rows", "reciprocal_condition"]
 
@@ -45,6 +45,7 @@ def factor_cholesky(a: NDArray[Any]) -> int:
     """
     if not a.size:
         return 0
+    check_writable(a)
     upper = is_column_major(a)
     if not upper and not is_column_major(a.T):
         raise ValueError("the matrix is contiguous along no dimension")
@@ -105,6 +106,7 @@ def permute_rows(a: NDArray[Any], order: NDArray[np.integer[Any]]) -> None:
     if a.dtype not in PREFIXES or not (row_major or is_column_major(a)):
         a[...] = a[order]
     elif a.size:
+        check_writable(a)
         f = a.T if row_major else a
         call("lapack", prefix(a.dtype) + ("lapmt" if row_major else "lapmr"), 1, *f.shape, f, leading(f),
              np.add(order, 1, dtype=np.int32))
@@ -115,7 +117,8 @@ def _triangle(lower: bool, unit_diagonal: bool) -> tuple[bytes, bytes]:
 
 
 def _columns(a: NDArray[Any]) -> NDArray[Any]:
-    """A matrix as LAPACK takes it: itself where it is column-major, else a copy."""
+    """A matrix that is to be overwritten, as LAPACK takes it: itself where it is column-major, else a copy."""
+    check_writable(a)
     if is_column_major(a):
         return a
     f = np.empty(a.shape, a.dtype, order="F")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pgaspy import blas
 from pgaspy.blas import FEW, LONG, MANY_BYTES, MANY_ROWS, add_product, solve_triangle
 from pgaspy.kernels import bindings
-from pgaspy.lapack import factor_lu, permute_rows
+from pgaspy.lapack import factor_cholesky, factor_lu, factor_qr, permute_rows
 
 ORDERS = "CF"
 
@@ -207,3 +207,16 @@ def test_numbers_in_another_order_of_bytes_are_no_matrices_of_blas() -> None:
     for call in (lambda: solve_triangle(b, a), lambda: factor_lu(a, np.empty(2, np.int64))):
         with pytest.raises(TypeError, match="order of bytes"):
             call()
+
+
+def test_what_is_only_to_be_read_is_not_written_to() -> None:
+    for order, call in itertools.product(ORDERS, (
+            lambda x: add_product(x, np.eye(3), np.eye(3)), lambda x: solve_triangle(x, np.eye(3)),
+            lambda x: permute_rows(x, np.array([2, 0, 1])), factor_cholesky,
+            lambda x: factor_lu(x, np.empty(3, np.int64)), lambda x: factor_qr(x, np.empty((3, 3))))):
+        x = np.array(np.arange(9.0).reshape(3, 3) + 9 * np.eye(3), order=order)
+        before = x.copy()
+        x.flags.writeable = False
+        with pytest.raises(ValueError, match="read-only"):
+            call(x)
+        np.testing.assert_array_equal(x, before)
