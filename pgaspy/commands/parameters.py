@@ -14,14 +14,18 @@ import pgaspy as pg
 from pgaspy.alone import small
 from pgaspy.commands.network import Link, measure_ring
 from pgaspy.execution import recording
+from pgaspy.simulating.measuring import PassedThrough
 
 __all__ = ["measure_parameters"]
 
 SIZES = [1 << k for k in (18, 20, 22, 24, 26, 28)]
 """Bytes that a kernel works on, in one process."""
 
-N_STATEMENTS, N_KERNELS, N_MESSAGES = 128, 64, 32
+N_STATEMENTS, N_KERNELS, N_MESSAGES = 128, 64, 6
 """So many are executed together, often enough that their schedule is found again."""
+
+N_BYTES_BETWEEN = 8 << 20
+"""That pass through the caches before messages, as in a program, where these come after kernels."""
 
 SECONDS, MIN_REPEATED, MAX_REPEATED, N_WARMING = 0.4, 7, 1000, 5
 """How long and how often something is repeated, of which the least counts; and how often it is done before."""
@@ -87,8 +91,10 @@ def _all_recorded() -> Iterator[None]:
 
 
 @_all_recorded()
-def _least(statements: Callable[[], object]) -> _Seconds:
-    """Those of statements that are recorded, with which all processes begin together. Collective."""
+def _least(statements: Callable[[], object], between: Callable[[], object] = lambda: None) -> _Seconds:
+    """Those of statements that are recorded, with which all processes begin together, after what is done between.
+    Collective.
+    """
     def take() -> tuple[float, ...]:
         before, start = pg.stats().seconds_computing, perf_counter()
         statements()
@@ -102,6 +108,7 @@ def _least(statements: Callable[[], object]) -> _Seconds:
     times = []
     for _ in range(n):
         pg.COMM.Barrier()
+        between()
         times.append(take())
     return _Seconds(*map(min, zip(*times, strict=True)))
 
@@ -202,7 +209,10 @@ def _seconds_of_calls() -> float:
 
 def _seconds_of_messages(interpreter: _Interpreter) -> float:
     """What a short message takes of the processor at either end, with what the engine does for it."""
-    a = pg.ones(pg.SIZE)
+    a, b, caches = pg.ones(pg.SIZE), pg.ones(8 * pg.SIZE), PassedThrough(N_BYTES_BETWEEN)
+
+    def alone() -> None:
+        b.__iadd__(1.0)
     up, down = ([pg.zeros(pg.SIZE) for _ in range(N_MESSAGES)] for _ in range(2))
 
     def call() -> None:
@@ -211,8 +221,8 @@ def _seconds_of_messages(interpreter: _Interpreter) -> float:
             y[:-1] = a[1:]
 
     n_ends = 4 if pg.SIZE > 2 else 2
-    seconds = _least(call).executing - interpreter.flush - 2 * N_MESSAGES * interpreter.handing_over
-    return max(seconds, 0.0) / (N_MESSAGES * n_ends)
+    with_messages, without = (_least(statements, caches.pass_through).executing for statements in (call, alone))
+    return max(with_messages - without - 2 * N_MESSAGES * interpreter.handing_over, 0.0) / (N_MESSAGES * n_ends)
 
 
 def _seconds_per_byte_copied() -> float:

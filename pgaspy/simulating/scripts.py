@@ -304,17 +304,16 @@ class _Engine:
         self._stopwatch = None if settings.kernels is None else Stopwatch(script.steps)
 
     def end(self) -> None:
-        """The program has ended: make the graphs, and draw what each step takes of what was measured.
+        """The program has ended: make the graphs, and say what each step takes, of what was measured.
 
         Raises
         ------
         SimulationError
             If kernels work on too much to measure them.
         """
-        rng = Random(self._rank)  # as each process is held up by itself
         if self._stopwatch is not None:
-            self._stopwatch.draw(rng)
-        self._drafts.finish(self._script.steps, rng)
+            self._stopwatch.settle()
+        self._drafts.finish(self._script.steps, Random(self._rank))  # as each process is held up by itself
 
     def _called(self, call: Hashable, n_operations: int = 0) -> AbstractContextManager[None]:
         """Note what the program takes until this call: what is measured, or what so many operations take."""
