@@ -30,6 +30,7 @@ COUNTED = NUMBERS[::10]
 """Those whose steps are counted, which takes long."""
 
 N_TURNS = 5
+"""Besides the one in which kernels are compiled."""
 
 FLUSHES = (16, 64, 256, 1024)
 """Statements that are recorded before they are executed."""

@@ -136,6 +136,7 @@ int pg_sorts(char type);
 void pg_sort(char type, int64_t n, int64_t itemsize, int64_t keys_address, int64_t stride, int64_t first,
              int64_t entries_address, int64_t sorted_keys_address, int64_t indices_address, int team);
 
+#define FEW_COLUMNS ...
 void pg_multiply_skinny(int is_double, const int64_t *shape, int64_t a_address, int64_t a_stride,
                         int64_t b_address, int64_t c_address, const int64_t *c_strides, double alpha,
                         double beta);

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.fortran import PREFIXES, call, check_writable, is_column_major, leading, prefix
-from pgaspy.kernels.bindings import multiply_skinny
+from pgaspy.kernels.bindings import FEW_COLUMNS, multiply_skinny
 from pgaspy.lapack import invert_triangle, reciprocal_condition
 from pgaspy.scheduling.floating_point import noting
 
 __all__ = ["add_product", "solve_triangle"]
 
-FEW, LONG, MANY_BYTES, MANY_ROWS = 4, 64, 4 << 20, 8
-"""So few columns, with so many inner indices or more, are multiplied by a matrix that passes through once, if it has so
+LONG, MANY_BYTES, MANY_ROWS = 64, 4 << 20, 8
+"""Few columns, with so many inner indices or more, are multiplied by a matrix that passes through once, if it has so
 many bytes, more than a core's caches, and so many times as many rows. BLAS packs it first."""
 
 INVERTED = 128
@@ -62,9 +62,9 @@ def add_product(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any], alpha: comple
         noting("matmul", _add_by_numpy, c, a, b, alpha, beta)
         return
     factors = np.array([alpha, beta], c.dtype)
-    for mirrored in (c, a, b), (c.T, b.T, a.T):
-        if _is_skinny(*mirrored):
-            _add_skinny(*mirrored, factors)
+    for to, large, few in (c, a, b), (c.T, b.T, a.T):
+        if _is_skinny(to, large):
+            multiply_skinny(to, large, np.ascontiguousarray(few.T), *factors.tolist())
             return
     if not is_column_major(c):  # BLAS is column-major: c^T += b^T a^T
         c, a, b = c.T, b.T, a.T
@@ -74,15 +74,11 @@ def add_product(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any], alpha: comple
          factors, a, leading(a), b, leading(b), factors[1:], c, leading(c))
 
 
-def _is_skinny(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any]) -> bool:
-    """Whether few columns of `b` are multiplied by a large matrix, whose rows are contiguous."""
-    return (c.shape[1] <= FEW and a.nbytes >= MANY_BYTES and a.shape[1] >= LONG and len(a) >= MANY_ROWS * c.shape[1]
+def _is_skinny(c: NDArray[Any], a: NDArray[Any]) -> bool:
+    """Whether a product has few columns, and its first factor is a large matrix, whose rows are contiguous."""
+    (m, k), n = a.shape, c.shape[1]
+    return (n <= FEW_COLUMNS and a.nbytes >= MANY_BYTES and k >= LONG and m >= MANY_ROWS * n
             and c.dtype.kind == "f" and a.strides[1] == a.itemsize and c.flags.aligned and a.flags.aligned)
-
-
-def _add_skinny(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any], factors: NDArray[Any]) -> None:
-    """The same of these; what is copied of `b` is little, as `a` has many rows."""
-    multiply_skinny(c, a, np.ascontiguousarray(b.T), *factors.tolist())
 
 
 def _add_by_numpy(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any], alpha: complex, beta: complex) -> None:

@@ -12,8 +12,9 @@ import threadpoolctl
 from numpy.typing import NDArray
 
 from pgaspy import blas
-from pgaspy.blas import FEW, LONG, MANY_BYTES, MANY_ROWS, add_product, solve_triangle
+from pgaspy.blas import LONG, MANY_BYTES, MANY_ROWS, add_product, solve_triangle
 from pgaspy.kernels import bindings
+from pgaspy.kernels.bindings import FEW_COLUMNS
 from pgaspy.lapack import factor_cholesky, factor_lu, factor_qr, permute_rows
 
 ORDERS = "CF"
@@ -136,9 +137,9 @@ def skinny(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("dtype", "fd")
-@pytest.mark.parametrize("few", range(1, FEW + 2))
+@pytest.mark.parametrize("few", range(1, FEW_COLUMNS + 2))
 @pytest.mark.parametrize(("many", "inner"), [
-    (MANY_ROWS * FEW - 1, LONG), (70, LONG - 1), (41, LONG + 5), (35, 70_003), (2051, 128)])
+    (MANY_ROWS * FEW_COLUMNS - 1, LONG), (70, LONG - 1), (41, LONG + 5), (35, 70_003), (2051, 128)])
 def test_products_with_few_columns(many: int, inner: int, few: int, dtype: str, skinny: list[tuple[int, ...]]) -> None:
     """Or few rows, of integers, so that they are exact: wherever the matrices lie; what is around the result stays."""
     rng = np.random.default_rng(few)
@@ -158,17 +159,17 @@ def test_products_with_few_columns(many: int, inner: int, few: int, dtype: str, 
             np.testing.assert_array_equal(c, expected)
             assert np.abs(around).sum() - np.abs(c).sum() == untouched == 0
             n_by_rows += a.strides[1] == a.itemsize and blas._is_blas_matrix(c)
-    is_taken = few <= FEW and inner >= LONG and many >= MANY_ROWS * few
+    is_taken = few <= FEW_COLUMNS and inner >= LONG and many >= MANY_ROWS * few
     assert skinny == [(many, inner, few)] * (n_by_rows if is_taken else 0)
 
 
 def test_small_products_and_complex_factors_are_left_to_blas() -> None:
     a, b, c = np.ones((50, 100)), np.ones((100, 2)), np.zeros((50, 2))
-    assert not blas._is_skinny(c, a, b)
+    assert not blas._is_skinny(c, a)
     with pytest.raises(TypeError, match="complex"):
         add_product(c, a, b, 2 + 3j)
     many = np.ones((MANY_BYTES // 800 + 1, 100))
-    assert blas._is_skinny(np.zeros((len(many), 2)), many, b)
+    assert blas._is_skinny(np.zeros((len(many), 2)), many)
     with pytest.raises(TypeError, match="complex"):
         add_product(np.zeros((len(many), 2)), many, b, 2 + 3j)
 

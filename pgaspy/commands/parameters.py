@@ -14,6 +14,7 @@ import pgaspy as pg
 from pgaspy.alone import small
 from pgaspy.commands.network import Link, measure_ring
 from pgaspy.execution import recording
+from pgaspy.simulating.interpreter import MAX_NBYTES
 from pgaspy.simulating.measuring import PassedThrough
 
 __all__ = ["measure_parameters"]
@@ -23,9 +24,6 @@ SIZES = [1 << k for k in (18, 20, 22, 24, 26, 28)]
 
 N_STATEMENTS, N_KERNELS, N_MESSAGES = 128, 64, 6
 """So many are executed together, often enough that their schedule is found again."""
-
-N_BYTES_BETWEEN = 8 << 20
-"""That pass through the caches before messages, as in a program, where these come after kernels."""
 
 SECONDS, MIN_REPEATED, MAX_REPEATED, N_WARMING = 0.4, 7, 1000, 5
 """How long and how often something is repeated, of which the least counts; and how often it is done before."""
@@ -123,25 +121,29 @@ class _Interpreter(NamedTuple):
     handing_over: float
 
 
+def _fused(n: int) -> Callable[[], None]:
+    """So many statements that share one kernel."""
+    y = pg.zeros(8 * pg.SIZE)
+
+    def statements() -> None:
+        z = y
+        for _ in range(n):
+            z += 1.0
+
+    return statements
+
+
 def _seconds_of_interpreter() -> _Interpreter:
     """Of statements that share a kernel with others, and of some each of which has a kernel of its own. Collective."""
-    y, arrays = pg.zeros(8 * pg.SIZE), [pg.zeros((8 + k) * pg.SIZE) for k in range(N_KERNELS)]
+    arrays = [pg.zeros((8 + k) * pg.SIZE) for k in range(N_KERNELS)]
     sent, received = pg.zeros(pg.SIZE), pg.zeros(pg.SIZE)
-
-    def fused(n: int) -> Callable[[], None]:
-        def statements() -> None:
-            z = y
-            for _ in range(n):
-                z += 1.0
-
-        return statements
 
     def kernels() -> None:
         received[1:] = sent[:-1]  # what has messages is not executed in order
         for x in arrays:
             x += 1.0
 
-    one, many, each = _least(fused(1)), _least(fused(N_STATEMENTS)), _least(kernels)
+    one, many, each = _least(_fused(1)), _least(_fused(N_STATEMENTS)), _least(kernels)
     statement = max(many.total - one.total, 0.0) / (N_STATEMENTS - 1)
     handing_over = max(many.executing - one.executing, 0.0) / (N_STATEMENTS - 1)
     executing = max(each.executing - one.executing, 0.0) / N_KERNELS - handing_over
@@ -208,11 +210,11 @@ def _seconds_of_calls() -> float:
 
 
 def _seconds_of_messages(interpreter: _Interpreter) -> float:
-    """What a short message takes of the processor at either end, with what the engine does for it."""
-    a, b, caches = pg.ones(pg.SIZE), pg.ones(8 * pg.SIZE), PassedThrough(N_BYTES_BETWEEN)
+    """What a short message takes of the processor at either end, with what the engine does for it.
 
-    def alone() -> None:
-        b.__iadd__(1.0)
+    In a program they come after kernels, whose data has passed through the caches.
+    """
+    a, caches = pg.ones(pg.SIZE), PassedThrough(MAX_NBYTES)
     up, down = ([pg.zeros(pg.SIZE) for _ in range(N_MESSAGES)] for _ in range(2))
 
     def call() -> None:
@@ -221,7 +223,7 @@ def _seconds_of_messages(interpreter: _Interpreter) -> float:
             y[:-1] = a[1:]
 
     n_ends = 4 if pg.SIZE > 2 else 2
-    with_messages, without = (_least(statements, caches.pass_through).executing for statements in (call, alone))
+    with_messages, without = (_least(statements, caches.pass_through).executing for statements in (call, _fused(1)))
     return max(with_messages - without - 2 * N_MESSAGES * interpreter.handing_over, 0.0) / (N_MESSAGES * n_ends)
 
 

@@ -28,13 +28,14 @@ from pgaspy.caches import own_sizes
 from pgaspy.kernels.program import Program
 
 __all__ = [
-    "ADDRESSES", "BLOCK", "LANES", "LEAF", "MAX_NDIM", "MAX_PROGRAM_OPERANDS", "MAX_PROGRAM_REDUCTIONS",
-    "MAX_PROGRAM_STEPS", "OTHER", "OWN", "PACKED", "BytesCopy", "ChainCall", "ElementwiseCall", "FinishCall",
-    "ItemPlaces", "Leaves", "ProgramCall", "ProgramReduceCall", "ReduceCall", "SectionCopy", "address", "by_itself",
-    "compact", "expand", "fill_random", "find_beyond", "function", "get_threads", "has_progression", "histogram",
-    "is_maths", "load_int64", "lookup", "merge", "merges", "multiply_skinny", "n_completed", "narrow_lane",
-    "pack_items", "philox", "progression", "random_bits", "reduce_functions", "reduce_lookup", "run_elementwise",
-    "scan", "set_threads", "sort", "sorts", "store_int64", "take_along", "unpack_items",
+    "ADDRESSES", "BLOCK", "FEW_COLUMNS", "LANES", "LEAF", "MAX_NDIM", "MAX_PROGRAM_OPERANDS",
+    "MAX_PROGRAM_REDUCTIONS", "MAX_PROGRAM_STEPS", "OTHER", "OWN", "PACKED", "BytesCopy", "ChainCall",
+    "ElementwiseCall", "FinishCall", "ItemPlaces", "Leaves", "ProgramCall", "ProgramReduceCall", "ReduceCall",
+    "SectionCopy", "address", "by_itself", "compact", "expand", "fill_random", "find_beyond", "function",
+    "get_threads", "has_progression", "histogram", "is_maths", "load_int64", "lookup", "merge", "merges",
+    "multiply_skinny", "n_completed", "narrow_lane", "pack_items", "philox", "progression", "random_bits",
+    "reduce_functions", "reduce_lookup", "run_elementwise", "scan", "set_threads", "sort", "sorts", "store_int64",
+    "take_along", "unpack_items",
 ]
 
 _missing = lib.pg_missing_cpu_features()
@@ -57,6 +58,9 @@ MAX_NDIM: int = lib.MAX_DIMS - 1
 MAX_PROGRAM_OPERANDS: int = lib.MAX_PROGRAM_OPERANDS
 MAX_PROGRAM_STEPS: int = lib.MAX_STEPS
 MAX_PROGRAM_REDUCTIONS: int = lib.MAX_REDUCTIONS
+
+#: The most columns of a product that `multiply_skinny` computes.
+FEW_COLUMNS: int = lib.FEW_COLUMNS
 
 #: The elements that maths functions take at a time.
 BLOCK: int = lib.BLOCK
@@ -758,8 +762,8 @@ def sort(keys: np.ndarray, first: int, sorted_keys: np.ndarray | None, indices: 
 
 
 def multiply_skinny(c: np.ndarray, a: np.ndarray, columns: np.ndarray, alpha: float, beta: float) -> None:
-    """`c = beta * c + alpha * (a @ columns.T)`, all of them float64, or float32; `a` has contiguous rows, and few
-    contiguous `columns` are the rows of one array.
+    """`c = beta * c + alpha * (a @ columns.T)`, all of them float64, or float32; `a` has contiguous rows, and up to
+    `FEW_COLUMNS` contiguous `columns` are the rows of one array.
     """
     lib.pg_multiply_skinny(a.itemsize == 8, (*a.shape, len(columns)), address(a), a.strides[0], address(columns),
                            address(c), c.strides, alpha, beta)

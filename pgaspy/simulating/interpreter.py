@@ -11,7 +11,7 @@ import numpy as np
 
 from pgaspy.simulating.graphs import Pass, Step
 
-__all__ = ["Stopwatch"]
+__all__ = ["MAX_NBYTES", "Stopwatch"]
 
 MAX_NBYTES = 8 << 20
 """More than the caches of a core hold, of which the interpreter's code and objects would have some."""
