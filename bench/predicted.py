@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean, median
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 from bench import processes
 from bench.link import LAUNCHER, UNAVAILABLE
@@ -32,7 +32,7 @@ SECONDS = 3.0
 """What the batches of one program take together, about."""
 
 TURNS = 5
-"""How often each is measured, and predicted, in turn; the median counts."""
+"""How often each is measured, and predicted, in turn."""
 
 BATCHES_OF_SIMULATION, N_WARMING = 40, 10
 """Of which so many do not count."""
@@ -70,23 +70,32 @@ def compared(where: str, n: int, launcher: list[str], programs: Sequence[str]) -
             out = started([*launcher, "-m", "bench.jobs.predicted", json.dumps(task)])
             once = min(json.loads(out.splitlines()[-1])["seconds"])
             batches = max(min(int(SECONDS / once), 3000), 50)
-            measured, simulated = [], []
+            turns = []
             for _ in range(TURNS):
                 out = started([*launcher, "-m", "bench.jobs.predicted", json.dumps({**task, "batches": batches})])
-                measured.append(_middle(json.loads(out.splitlines()[-1]), "seconds" if "hosts" in where else
-                                        "processor"))
-                simulated.append(_simulated(task, n, file))
-            (seconds, waiting), (predicted, predicted_waiting) = (
-                sorted(found)[TURNS // 2] for found in (measured, simulated))
-            longer = max(predicted, seconds)
-            found += [
-                Result(f"{program}, {where}: predicted", 1e3 * predicted, "ms", "measured", 1e3 * seconds,
-                       longer / min(predicted, seconds), GOAL, at_most=True),
-                Result(f"{program}, {where}: predicted waiting", 100 * predicted_waiting, "%", "measured",
-                       100 * waiting),
-                Result(f"{program}, {where}: predicted waiting less measured", 100 * abs(predicted_waiting - waiting),
-                       "points", goal=GOAL_WAITING)]
+                clock = "seconds" if "hosts" in where else "processor"
+                turns.append(_Turn(_middle(json.loads(out.splitlines()[-1]), clock), _simulated(task, n, file)))
+            found += _results(f"{program}, {where}: predicted", turns)
     return found
+
+
+class _Turn(NamedTuple):
+    """The time of a batch, and its waiting, as they were measured and as they were predicted, one after the other."""
+
+    measured: tuple[float, float]
+    predicted: tuple[float, float]
+
+
+def _results(name: str, turns: Sequence[_Turn]) -> list[Result]:
+    """The medians; what is compared is so turn by turn, as the machine is faster at one time than at another."""
+    (seconds, waiting), (predicted, predicted_waiting) = (
+        map(median, zip(*found, strict=True)) for found in zip(*turns, strict=True))
+    ratio = median(turn.predicted[0] / turn.measured[0] for turn in turns)
+    points = 100 * median(turn.predicted[1] - turn.measured[1] for turn in turns)
+    return [
+        Result(name, 1e3 * predicted, "ms", "measured", 1e3 * seconds, max(ratio, 1 / ratio), GOAL, at_most=True),
+        Result(f"{name} waiting", 100 * predicted_waiting, "%", "measured", 100 * waiting),
+        Result(f"{name} waiting less measured", abs(points), "points", goal=GOAL_WAITING)]
 
 
 def _middle(measured: dict[str, list[float]], clock: str) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from statistics import median
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,6 +40,9 @@ N_ELEMENTS, N_COMPUTATIONS = 1 << 14, 256
 N_SHORT, SECONDS_TO_ARRIVE = 100, 5e-4
 """Short messages; and how long to leave one alone, so that it is there."""
 
+N_BYTES_OF_BURSTS, N_BURSTS, SECONDS_IDLE = (1, 1 << 12, 1 << 14, 1 << 16), 15, 2e-3
+"""Of messages, some of which may pass at once; how many of each; and how long no other has gone by before."""
+
 
 def measure_parameters(products: float) -> dict[str, Any] | None:
     """The machine's parameters, on rank 0. Collective. `products` are GFLOP/s of matrix products on this process."""
@@ -58,7 +61,8 @@ def measure_parameters(products: float) -> dict[str, Any] | None:
     if link is not None:
         copying, wire = means.pop("seconds_per_byte_copied"), means.pop("seconds_per_byte")
         is_slow = wire > 2 * copying  # so that processors copy while it is busy, and else it is busy with their copies
-        means |= {"copying": 1 / copying if copying else None, "bandwidth": 1 / wire if is_slow else None}
+        means |= {"copying": 1 / copying if copying else None, "bandwidth": 1 / wire if is_slow else None,
+                  "burst": means["burst"] if is_slow else 0.0}
     means["threads"] = pg.THREADS
     means["memory"] = [[nbytes, median(values[k][1] for _, values in found)] for k, (nbytes, _) in enumerate(table)]
     return means
@@ -187,7 +191,8 @@ def _seconds_of_adding(n: int) -> float:
 def _parameters_of_messages(link: Link, interpreter: _Interpreter) -> dict[str, float]:
     return {"latency": max(1e-6 * link.latency - _seconds_of_calls(), 0.0),
             "overhead": _seconds_of_messages(interpreter),
-            "seconds_per_byte": 1e-9 / link.bandwidth, "seconds_per_byte_copied": _seconds_per_byte_copied()}
+            "seconds_per_byte": 1e-9 / link.bandwidth, "seconds_per_byte_copied": _seconds_per_byte_copied(),
+            "burst": _nbytes_at_once(1e-9 / link.bandwidth)}
 
 
 def _seconds_of_calls() -> float:
@@ -207,6 +212,23 @@ def _seconds_of_calls() -> float:
         pg.COMM.Recv(buffer, before)
         times.append(sent - start + perf_counter() - arrived)
     return min(times)
+
+
+def _nbytes_at_once(seconds_per_byte: float) -> float:
+    """What the link lets through at once when it was idle: the bytes for which a message takes less than for others."""
+    following, before = (pg.RANK + 1) % pg.SIZE, (pg.RANK - 1) % pg.SIZE
+    least = []
+    for nbytes in N_BYTES_OF_BURSTS:
+        sent, received, times = np.ones(nbytes, np.uint8), np.ones(nbytes, np.uint8), []
+        for _ in range(N_BURSTS):
+            pg.COMM.Barrier()
+            sleep(SECONDS_IDLE)
+            start = perf_counter()
+            pg.COMM.Sendrecv(sent, following, recvbuf=received, source=before)
+            times.append(perf_counter() - start)
+        least.append(min(times))
+    return max(nbytes - (seconds - least[0]) / seconds_per_byte
+               for nbytes, seconds in zip(N_BYTES_OF_BURSTS, least, strict=True))
 
 
 def _seconds_of_messages(interpreter: _Interpreter) -> float:

@@ -53,7 +53,7 @@ class Sizes(click.ParamType):  # type: ignore[type-arg]
         return [int(word) for word in words]
 
 
-SECONDS, SPEED, FLOPS = Quantity("s"), Quantity("B/s"), Quantity("FLOPS")
+SECONDS, BYTES, SPEED, FLOPS = map(Quantity, ("s", "B", "B/s", "FLOPS"))
 
 
 @click.command()
@@ -66,6 +66,7 @@ SECONDS, SPEED, FLOPS = Quantity("s"), Quantity("B/s"), Quantity("FLOPS")
 @click.option("--bandwidth", type=SPEED, help="Of a process's link: 10GB/s, 200Mbit/s.")
 @click.option("--overhead", type=SECONDS, help="What a message takes of the processor at either end: 5us.")
 @click.option("--gap", type=SECONDS, help="Between the starts of two messages of a process: 0.1us.")
+@click.option("--burst", type=BYTES, help="What an idle link lets through at once: 9kB. By default nothing.")
 @click.option("--copying", type=SPEED, help="At which processors copy messages, at either end: 8GB/s. By default the "
                                             "network does.")
 @click.option("--flops", type=FLOPS, help="Additions of a process's kernels, in cache: 50GFLOPS.")

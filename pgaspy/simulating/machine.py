@@ -26,6 +26,8 @@ class Machine:
     ----------
     latency, bandwidth, gap
         Of messages: LogGP's L, 1/G and g.
+    burst
+        Bytes that a link lets through at once after it was idle.
     overhead
         What each message takes of the processor at either end, with what the engine does for it: o.
     copying
@@ -48,6 +50,7 @@ class Machine:
     latency: float = 2e-6
     bandwidth: float = 10e9
     gap: float = 0.0
+    burst: float = 0.0
     overhead: float = 5e-6
     copying: float = math.inf
     flops: float = 50e9
@@ -62,7 +65,8 @@ class Machine:
     @property
     def network(self) -> Network:
         """The network's parameters."""
-        return Network(self.latency, self.overhead, self.gap, 1 / self.bandwidth, 1 / self.copying)
+        return Network(self.latency, self.overhead, self.gap, 1 / self.bandwidth, 1 / self.copying,
+                       self.burst)
 
     def memory_speed(self, nbytes: float) -> float:
         """That of kernels that work on so many bytes: between two that were measured, by the logarithm of the size."""

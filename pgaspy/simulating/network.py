@@ -2,7 +2,8 @@
 
 A message of n bytes keeps the sender's processor busy for o, leaves it at G seconds per byte, arrives L seconds later,
 and keeps the receiver's processor busy for o. Between the starts of two messages of a process lie g seconds. Messages
-that come to a process at once share what it receives, and those of a sender leave one after the other.
+that come to a process at once share what it receives, and those of a sender leave one after the other. An idle link may
+let some bytes through at once: a token bucket, as those that shape the links of virtual machines.
 
 A. Alexandrov, M. Ionescu, K. Schauser and C. Scheiman, *LogGP: Incorporating Long Messages into the LogP Model*, SPAA
 1995. What a processor takes for each byte: the O of T. Hoefler, T. Schneider and A. Lumsdaine, *LogGOPSim: Simulating
@@ -31,6 +32,8 @@ class Network:
         G: of each byte but the first.
     copying_per_byte
         O: what each byte takes of the processor at either end.
+    burst
+        Bytes that pass at once where none has for as long as they would take.
     """
 
     latency: float
@@ -38,14 +41,18 @@ class Network:
     gap: float = 0.0
     per_byte: float = 0.0
     copying_per_byte: float = 0.0
+    burst: float = 0.0
 
     def busy(self, nbytes: int) -> float:
         """What a message takes of the processor that sends or receives it."""
         return self.overhead + nbytes * self.copying_per_byte
 
-    def streaming(self, nbytes: int) -> float:
-        """From a message's first byte to its last."""
-        return max(nbytes - 1, 0) * self.per_byte
+    def passed(self, free: float, first: float, nbytes: int) -> float:
+        """When a link is free again, by which a message goes whose first byte comes at some time.
+
+        J. Turner, *New Directions in Communications*, 1986, as a time that lags behind by what may pass at once.
+        """
+        return max(free, first - self.burst * self.per_byte) + max(nbytes - 1, 0) * self.per_byte
 
 
 class Arrival(NamedTuple):

@@ -194,7 +194,7 @@ class _Process(ReadyNodes[_Running]):
         self._arrived: list[tuple[float, int, _Running, int, Arrival | None]] = []
         self._n_arrived = count()
         self._n_under_way = self._held_bytes = self._received_bytes = 0
-        self._out_free = self._in_free = 0.0
+        self._out_free = self._in_free = -math.inf
         self._n_received: Counter[tuple[int, int]] = Counter()
         self._open: dict[tuple[int, int], tuple[int, int]] = {}
         self._is_waiting = False
@@ -374,8 +374,8 @@ class _Process(ReadyNodes[_Running]):
         self.log.totals.n_messages += 1
         self.log.totals.nbytes += node.nbytes
         begin = max(self.clock, self._out_free)
-        last = begin + network.streaming(node.nbytes)
-        self._out_free = max(last, begin + network.gap)
+        free = network.passed(self._out_free, self.clock, node.nbytes)
+        self._out_free, last = max(free, begin + network.gap), max(free, self.clock)
         heapq.heappush(self._arrived, (last, next(self._n_arrived), running, number, None))
         channel = self.rank, (node.peer - self.rank) % self.size, tag
         self._wires.send(channel, Arrival(begin + network.latency, self.rank, self.clock))
@@ -389,9 +389,9 @@ class _Process(ReadyNodes[_Running]):
 
         def take(arrival: Arrival) -> None:
             del self._open[running.index, number]
-            begin = max(arrival.first, self._in_free) if arrival.first >= self.clock else arrival.first
-            last = begin + self._network.streaming(node.nbytes)
-            self._in_free = max(self._in_free, last)
+            before = self._in_free if arrival.first >= self.clock else -math.inf
+            free = self._network.passed(before, arrival.first, node.nbytes)
+            self._in_free, last = max(free, self._in_free), max(free, arrival.first)
             heapq.heappush(self._arrived, (last, next(self._n_arrived), running, number, arrival))
             if self._is_waiting and last < self.wakes:
                 self.wakes = last

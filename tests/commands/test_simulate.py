@@ -67,6 +67,7 @@ def test_a_machine_from_a_file(tmp_path: Path) -> None:
     (["-n", "4", "--steps", "3"], "give --value"),
     (["-n", "4", "--latency", "2"], "'2' is no positive number of s with its unit, such as 2us"),
     (["-n", "4", "--bandwidth", "2us"], "such as 10GB/s"),
+    (["-n", "4", "--burst", "9"], "such as 9kB"),
     (["-n", "4", "--flops", "0GFLOPS"], "such as 50GFLOPS"),
     (["-n", "4", "--cost", "add"], "no name and cost"),
     ([], "-n"),

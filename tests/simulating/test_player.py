@@ -55,6 +55,19 @@ def test_messages_of_one_process_leave_one_after_the_other() -> None:
     assert seconds(long)[1] == O + 2 * 100 * G + L + O
 
 
+def test_a_link_that_was_idle_lets_bytes_through_at_once() -> None:
+    """As many as there is room for, and then as many as come to it meanwhile."""
+    network = Network(L, O, per_byte=G, burst=100)
+    sent, received = [send(1, 101, tag=k) for k in range(3)], [receive(0, 101, tag=k) for k in range(3)]
+    assert [seconds(play({0: steps(*sent[:n]), 1: steps(*received[:n])}, network))[1] for n in (1, 2, 3)] == [
+        O + L + O, O + 100 * G + L + O, O + 2 * 100 * G + L + O]
+    rested = {0: [*steps(sent[0]), Pass("program", 60 * G), *steps(sent[1])],
+              1: [*steps(received[0]), *steps(received[1])]}
+    assert seconds(play(rested, network))[1] == O + 100 * G + L + O
+    rested[0][2] = Pass("program", 100 * G)
+    assert seconds(play(rested, network))[1] == O + 100 * G + O + L + O
+
+
 def test_messages_to_one_process_share_what_it_receives() -> None:
     found = play({0: steps(receive(1, 101), receive(2, 101)), 1: steps(send(0, 101)), 2: steps(send(0, 101))}, NETWORK)
     assert seconds(found)[0] == O + L + 2 * 100 * G + O
