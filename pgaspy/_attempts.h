@@ -13,6 +13,8 @@ typedef struct {
     int (*operator_)(PyObject *ufunc, PyObject *x, PyObject *y, int is_first, PyObject **found);
     /* The same into the array. */
     int (*in_place)(PyObject *ufunc, PyObject *x, PyObject *y, PyObject **found);
+    /* The same into another one. */
+    int (*into)(PyObject *ufunc, PyObject *out, PyObject *x, PyObject *y, int is_first, PyObject **found);
     /* What a key names of an array; and a value that is assigned to that. */
     int (*section)(PyObject *x, PyObject *key, PyObject **found);
     int (*assignment)(PyObject *x, PyObject *key, PyObject *value, PyObject **found);

@@ -214,7 +214,7 @@ static PyMethodDef functions[] = {
     FUNCTION(compute),
     {"forget", forget, METH_O, NULL},
     {"have_arrays", have_arrays, METH_VARARGS, NULL},
-    FUNCTION(laid_out), FUNCTION(record_in_place), FUNCTION(recorded),
+    FUNCTION(known_result), FUNCTION(laid_out), FUNCTION(record_in_place), FUNCTION(recorded),
     {NULL, NULL, 0, NULL},
 };
 

@@ -9,6 +9,7 @@ from pgaspy.caches import Cache
 from pgaspy.forms import Form
 from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Base
+from pgaspy.scheduling.functions import AnyFunction
 
 def begin(recording: ModuleType, state: ContextVar[Any] | None, base: type, storage: type, scalar: type,
           shared_storage: type, form_of: Callable[..., Form | None], copying: Callable[..., Form],
@@ -41,6 +42,11 @@ def have_arrays(array: type, number: type, element: type, reference: type, known
                 record_assigned: Callable[..., None], max_small: int, /) -> None:
     """Have the classes of global arrays, of numbers, of elements, and of references to who borrows; what is known of
     calls; what makes an array; what records what is not known; and the most elements of an array that is small.
+    """
+
+def known_result(function: AnyFunction, /, *operands: Any) -> Any:
+    """The new array for a function of global arrays and Python numbers of one dtype, which is recorded; None where that
+    is not known, or arrays are small, or there is anything else. What is known of it is as for `recorded`.
     """
 
 def laid_out(views: tuple[View | None, ...], itemsizes: tuple[int, ...],

@@ -107,7 +107,7 @@ static int attempt_operator(PyObject *ufunc, PyObject *x, PyObject *y, int is_fi
         key = key_of_operator(ufunc, &own, &other, number, is_first);
     PyObject *known = known_by(key);
     if (known && known != Py_None)
-        *found = result_of_known(known, &own, &other, number);
+        *found = result_of_known(known, (operands[]){operands_of(&own, &other, number)});
     else if (known && is_real(queue) && (inputs = y == Py_None ? PyTuple_Pack(1, x) : is_first ? PyTuple_Pack(2, y, x)
                                                                             : PyTuple_Pack(2, x, y)))
         *found = new_operator(queue, key, ufunc, &own, &other, number, is_first, inputs);
@@ -117,6 +117,52 @@ static int attempt_operator(PyObject *ufunc, PyObject *x, PyObject *y, int is_fi
     release(&own);
     release(&other);
     return *found ? 1 : PyErr_Occurred() ? -1 : 0;
+}
+
+/* The key of a function of these operands, as `ufuncs` makes it. */
+static PyObject *key_of_inputs(PyObject *function, const operands *all)
+{
+    PyObject *key = PyTuple_New(1 + 2 * all->n);
+    if (key)
+        PyTuple_SET_ITEM(key, 0, Py_NewRef(function));
+    for (int k = 0; key && k < all->n; k++) {
+        const operand *x = all->arrays[k];
+        PyObject *what = x->view ? PyLong_FromVoidPtr(x->view) : Py_NewRef((PyObject *)Py_TYPE(all->numbers[k]));
+        if (!what) {
+            Py_DECREF(key);
+            return NULL;
+        }
+        PyTuple_SET_ITEM(key, 1 + 2 * k, what);
+        PyTuple_SET_ITEM(key, 2 + 2 * k, Py_NewRef(x->view ? x->dtype : Py_None));
+    }
+    return key;
+}
+
+/* known_result(function, ...): see _calls.pyi. */
+static PyObject *known_result(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
+{
+    if (n < 2 || n > 1 + MAX_GIVEN)
+        return PyErr_Format(PyExc_TypeError, "a function and its operands are taken, at most %d", MAX_GIVEN);
+    operand arrays[MAX_GIVEN] = {{NULL}};
+    operands all = {(int)n - 1};
+    PyObject *queue = NULL, *key = NULL, *known = NULL, *found = NULL;
+    int are_taken = 1;
+    for (int k = 0; are_taken > 0 && k < all.n; k++) {
+        PyObject *x = arguments[1 + k];
+        const int is_in_base = has_base(x);
+        queue = queue || !is_in_base ? queue : queue_for(x);
+        are_taken = is_in_base ? (read_array(x, &arrays[k]) == 0 ? 1 : -1) : is_plain_number(x);
+        all.arrays[k] = &arrays[k];
+        all.numbers[k] = is_in_base ? Py_None : x;
+    }
+    if (are_taken > 0 && queue && (key = key_of_inputs(arguments[0], &all)) && (known = known_by(key))
+            && known != Py_None)
+        found = result_of_known(known, &all);
+    Py_XDECREF(known);
+    Py_XDECREF(key);
+    for (int k = 0; k < all.n; k++)
+        release(&arrays[k]);
+    return found || PyErr_Occurred() ? found : Py_NewRef(Py_None);
 }
 
 /* The key of an operator in place, as `ufuncs` makes it. */
@@ -176,7 +222,7 @@ static int attempt_in_place(PyObject *ufunc, PyObject *x, PyObject *y, PyObject 
     PyObject *known = known_by(key);
     int answer = known ? 0 : -1;
     if (known && known != Py_None)
-        answer = record_known_in_place(known, &own, &other, number) < 0 ? -1 : 1;
+        answer = record_into_known(known, own.storage, (operands[]){operands_of(&own, &other, number)}) < 0 ? -1 : 1;
     else if (known && is_real(queue) && !(answer = is_read_only(own.view))) {
         answer = settle(own.base, own.view);
         release(&own);
@@ -195,6 +241,43 @@ static int attempt_in_place(PyObject *ufunc, PyObject *x, PyObject *y, PyObject 
     release(&own);
     release(&other);
     *found = answer > 0 ? Py_NewRef(x) : NULL;
+    return answer;
+}
+
+/* The key of a function of these operands into an array, as `ufuncs` makes it. */
+static PyObject *key_into(PyObject *ufunc, const operand *out, const operands *all)
+{
+    PyObject *key = key_of_inputs(ufunc, all), *view = PyLong_FromVoidPtr(out->view), *are_same[2];
+    for (int k = 0; k < 2; k++)
+        are_same[k] = k < all->n && all->arrays[k]->base == out->base ? Py_True : Py_False;
+    PyObject *found = key && view ? PyTuple_Pack(5, key, view, out->dtype, are_same[0], are_same[1]) : NULL;
+    Py_XDECREF(view);
+    Py_XDECREF(key);
+    return found;
+}
+
+static int attempt_into(PyObject *ufunc, PyObject *out, PyObject *x, PyObject *y, int is_first, PyObject **found)
+{
+    PyObject *queue = Py_TYPE(out) == its.array ? queue_for(out) : NULL;
+    const int has_other = queue && has_base(y);
+    if (!queue || !has_base(x) || !(has_other || y == Py_None || is_plain_number(y)) || is_told(out))
+        return PyErr_Occurred() ? -1 : 0;
+    operand target = {NULL}, own = {NULL}, other = {NULL};
+    PyObject *number = has_other ? Py_None : y, *key = NULL;
+    operands all = is_first ? (operands){2, {&other, &own}, {number, Py_None}} : operands_of(&own, &other, number);
+    all.n -= y == Py_None;
+    if (read_array(out, &target) == 0 && read_array(x, &own) == 0 && (!has_other || read_array(y, &other) == 0))
+        key = key_into(ufunc, &target, &all);
+    PyObject *known = known_by(key);
+    int answer = known ? 0 : -1;
+    if (known && known != Py_None)
+        answer = record_into_known(known, target.storage, &all) < 0 ? -1 : 1;
+    Py_XDECREF(known);
+    Py_XDECREF(key);
+    release(&target);
+    release(&own);
+    release(&other);
+    *found = answer > 0 ? Py_NewRef(out) : NULL;
     return answer;
 }
 
@@ -346,4 +429,4 @@ static int attempt_assignment(PyObject *x, PyObject *key, PyObject *value, PyObj
     return answer;
 }
 
-static attempts all_attempts = {attempt_operator, attempt_in_place, attempt_section, attempt_assignment};
+static attempts all_attempts = {attempt_operator, attempt_in_place, attempt_into, attempt_section, attempt_assignment};

@@ -2,44 +2,79 @@
  * What is known of a call, and so recorded at once: see `known_calls`.
  */
 
-/* The storages of what is written to, of an array, and of another one, if there is one. */
-static PyObject *storages_of(PyObject *output, const operand *x, const operand *y)
+#define MAX_GIVEN 3
+
+/* The operands of a call: arrays; and numbers, which have no arrays, each None where there is none. */
+typedef struct {
+    int n;
+    const operand *arrays[MAX_GIVEN];
+    PyObject *numbers[MAX_GIVEN];
+} operands;
+
+/* Those of an array; and another one, or a number, if there is one. */
+static operands operands_of(const operand *x, const operand *y, PyObject *number)
 {
-    const Py_ssize_t n = y->storage ? 3 : 2;
-    PyObject *found = PyTuple_New(n), *const all[] = {output, x->storage, y->storage};
-    for (Py_ssize_t k = 0; found && k < n; k++)
-        PyTuple_SET_ITEM(found, k, Py_NewRef(all[k]));
+    return (operands){2, {x, y}, {Py_None, number}};
+}
+
+/* The storages of what is written to, and of the operands that are arrays. */
+static PyObject *storages_of(PyObject *output, const operands *all)
+{
+    Py_ssize_t n = 1;
+    for (int k = 0; k < all->n; k++)
+        n += all->arrays[k]->storage != NULL;
+    PyObject *found = PyTuple_New(n);
+    if (found)
+        PyTuple_SET_ITEM(found, 0, Py_NewRef(output));
+    n = 1;
+    for (int k = 0; found && k < all->n; k++)
+        if (all->arrays[k]->storage)
+            PyTuple_SET_ITEM(found, n++, Py_NewRef(all->arrays[k]->storage));
     return untracked(found);
 }
 
-/* Record a statement on storages, and a number, if there is one; they are taken over. -1 with an exception set. */
-static int record_call(PyObject *statement, PyObject *storages, PyObject *number, PyObject *dtype)
+/* The operands that are numbers, as `Scalar`s of a dtype. */
+static PyObject *values_of(const operands *all, PyObject *dtype)
 {
-    PyObject *scalar = storages && number != Py_None ? scalar_of(number, dtype) : NULL;
-    PyObject *values = NULL, *none = NULL;
-    if (!PyErr_Occurred())
-        values = scalar ? untracked(PyTuple_Pack(1, scalar)) : PyTuple_New(0);
-    if (storages && values)
+    Py_ssize_t n = 0;
+    for (int k = 0; k < all->n; k++)
+        n += all->numbers[k] != Py_None;
+    PyObject *found = PyTuple_New(n);
+    n = 0;
+    for (int k = 0; found && k < all->n; k++) {
+        PyObject *scalar = all->numbers[k] == Py_None ? NULL : scalar_of(all->numbers[k], dtype);
+        if (scalar)
+            PyTuple_SET_ITEM(found, n++, scalar);
+        else if (PyErr_Occurred())
+            Py_CLEAR(found);
+    }
+    return n ? untracked(found) : found;
+}
+
+/* Record a statement whose output is a storage; numbers are of a dtype. -1 with an exception set. */
+static int record_call(PyObject *statement, PyObject *output, const operands *all, PyObject *dtype)
+{
+    PyObject *storages = storages_of(output, all), *values = storages ? values_of(all, dtype) : NULL, *none = NULL;
+    if (values)
         none = PyObject_Vectorcall(its.record, (PyObject *[]){statement, storages, values}, 3, NULL);
-    Py_XDECREF(scalar);
     Py_XDECREF(storages);
     Py_XDECREF(values);
     Py_XDECREF(none);
     return none ? 0 : -1;
 }
 
-enum {STATEMENT, RESULT, LAYOUT, DTYPE, KIND, NUMBER, N_OF_OPERATOR};   /* what is known of an operator, and more */
-enum {INTO_STATEMENT, INTO_NUMBER, N_OF_IN_PLACE};                      /* and of one in place */
+enum {STATEMENT, RESULT, LAYOUT, DTYPE, KIND, NUMBER, N_OF_OPERATOR};   /* what is known of a function, and more */
+enum {INTO_STATEMENT, INTO_NUMBER, N_OF_IN_PLACE};                      /* and of one into an array */
 
-/* A new array for what an operator that is known gives of arrays and a number. */
-static PyObject *result_of_known(PyObject *known, const operand *x, const operand *y, PyObject *number)
+/* A new array for what a function that is known gives. */
+static PyObject *result_of_known(PyObject *known, const operands *all)
 {
     PyObject *base = new_base(PyTuple_GET_ITEM(known, LAYOUT), PyTuple_GET_ITEM(known, DTYPE));
     if (!base)
         return NULL;
     PyObject *view = PyTuple_GET_ITEM(known, RESULT), *kind = PyTuple_GET_ITEM(known, KIND), *found = NULL;
-    PyObject *storages = storages_of(SLOT(base, its.at_storage), x, y);
-    if (record_call(PyTuple_GET_ITEM(known, STATEMENT), storages, number, PyTuple_GET_ITEM(known, NUMBER)) == 0)
+    if (record_call(PyTuple_GET_ITEM(known, STATEMENT), SLOT(base, its.at_storage), all,
+                    PyTuple_GET_ITEM(known, NUMBER)) == 0)
         found = kind == (PyObject *)its.array || kind == (PyObject *)its.number
             ? new_array((PyTypeObject *)kind, base, view)
             : PyObject_CallFunctionObjArgs(kind, base, view, NULL);
@@ -55,17 +90,16 @@ static PyObject *recorded(PyObject *module, PyObject *const *arguments, Py_ssize
     PyObject *found = NULL;
     operand x = {NULL}, y = {NULL};
     if (read_array(arguments[1], &x) == 0 && (arguments[2] == Py_None || read_array(arguments[2], &y) == 0))
-        found = result_of_known(arguments[0], &x, &y, arguments[3]);
+        found = result_of_known(arguments[0], (operands[]){operands_of(&x, &y, arguments[3])});
     release(&x);
     release(&y);
     return found;
 }
 
-/* Record an operator in place that is known; -1 with an exception set. */
-static int record_known_in_place(PyObject *known, const operand *x, const operand *y, PyObject *number)
+/* Record a function into what has a storage, that is known; -1 with an exception set. */
+static int record_into_known(PyObject *known, PyObject *output, const operands *all)
 {
-    return record_call(PyTuple_GET_ITEM(known, INTO_STATEMENT), storages_of(x->storage, x, y), number,
-                       PyTuple_GET_ITEM(known, INTO_NUMBER));
+    return record_call(PyTuple_GET_ITEM(known, INTO_STATEMENT), output, all, PyTuple_GET_ITEM(known, INTO_NUMBER));
 }
 
 /* record_in_place(known, x, y, number): see _calls.pyi. */
@@ -77,7 +111,7 @@ static PyObject *record_in_place(PyObject *module, PyObject *const *arguments, P
     int failed = -1;
     operand x = {NULL}, y = {NULL};
     if (read_array(arguments[1], &x) == 0 && (arguments[2] == Py_None || read_array(arguments[2], &y) == 0))
-        failed = record_known_in_place(known, &x, &y, arguments[3]);
+        failed = record_into_known(known, x.storage, (operands[]){operands_of(&x, &y, arguments[3])});
     release(&x);
     release(&y);
     return failed ? NULL : Py_NewRef(Py_None);

@@ -17,6 +17,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.typing import DTypeLike, NDArray
 
 from pgaspy import brought, ufuncs
+from pgaspy._calls import known_result
 from pgaspy.alone import small
 from pgaspy.alone.likeness import view_like
 from pgaspy.alone.small import kinds
@@ -483,16 +484,16 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
         return HANDLED[np.nonzero](condition)
     if x is None or y is None:
         raise ValueError("either both or neither of x and y should be given")
-    if small.is_on and (found := chosen(condition, x, y)) is not None:
-        return found
-    operands = [condition, x, y]
-    if not [a for a in operands if isinstance(a, GlobalArray)]:
-        operands[0] = as_global(condition)
     try:
-        result: GlobalArray = ufuncs.apply(WHERE, operands, make=GlobalArray)
+        if (known := known_result(WHERE, condition, x, y)) is not None:
+            return known
+        if small.is_on and (found := chosen(condition, x, y)) is not None:
+            return found
+        if not [a for a in (condition, x, y) if isinstance(a, GlobalArray)]:
+            condition = as_global(condition)
+        return ufuncs.apply_known(WHERE, (condition, x, y), GlobalArray)
     except OverflowError:
-        result = ufuncs.apply(WHERE, [operands[0], *_cast_as_elements(x, y)], make=GlobalArray)
-    return result
+        return ufuncs.apply(WHERE, [condition, *_cast_as_elements(x, y)], make=GlobalArray)
 
 
 def _cast_as_elements(x: Any, y: Any) -> list[Any]:

@@ -65,7 +65,7 @@ def missing(owner: str, name: str, obj: object, numpys: object) -> AttributeErro
     elif hasattr(numpys, name) and not name.startswith("_"):
         if isinstance(getattr(numpys, name), ModuleType) and name not in INSTEAD:
             advice = ": it is a module of NumPy's own, to import from NumPy, for what A.gather() gives"
-        elif isinstance(numpys, type) and name not in INSTEAD:
+        elif (isinstance(numpys, type) or isinstance(getattr(numpys, name), type)) and name not in INSTEAD:
             advice = f": {_OF_WHOLE}"
         else:
             advice = f": {instead_of(name)}"

@@ -14,7 +14,7 @@ import numpy as np
 from pgaspy import _calls
 from pgaspy.execution.recording import is_alone, is_executing, was_admitted
 from pgaspy.immediate import computed, is_computed_in_place, is_handed
-from pgaspy.operands import PARTS_FROM_BYTES, as_numpy, described, with_parts
+from pgaspy.operands import PARTS_FROM_BYTES, WEAK, as_numpy, described, with_parts
 from pgaspy.originals import tell
 from pgaspy.planning.view import joint_shape
 from pgaspy.scheduling.base import Base
@@ -30,7 +30,6 @@ from pgaspy.statements import (
     loop_dtypes,
     new_statement,
     record_assignment,
-    record_into,
     record_statement,
     record_statement_into,
     refusals,
@@ -38,7 +37,8 @@ from pgaspy.statements import (
     statement_into,
 )
 
-__all__ = ["apply", "apply_in_place", "apply_operator", "check_target", "record_in_place", "record_operator"]
+__all__ = ["apply", "apply_in_place", "apply_known", "apply_operator", "check_target", "record_in_place",
+           "record_operator"]
 
 
 def apply(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...] = (), where: Any = True, dtype: Any = None,
@@ -76,6 +76,10 @@ def apply(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...] = (), 
             raise
         refusals[ufunc](inputs, where, loop)
     if out and any(x is not None for x in out):
+        if ufunc.nout == 1:
+            is_plain = where is True and dtype is None and casting == "same_kind"
+            return _apply_into_one(ufunc, bases, descriptions, out[0], where is not True, dtype, casting,
+                                   inputs if is_plain else ())
         return _apply_into(ufunc, bases, descriptions, out, where is not True, dtype, casting, make)
     return _results(statement_for(ufunc, descriptions, where is not True, dtype, casting), bases, make)
 
@@ -109,7 +113,7 @@ def apply_operator(ufunc: np.ufunc, make: Any, x: Any, y: Any = None, number: co
     return record_operator(key, ufunc, inputs, make)
 
 
-def record_operator(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...], make: Any) -> Any:
+def record_operator(key: Any, ufunc: AnyFunction, inputs: tuple[Any, ...], make: Any) -> Any:
     """`apply`, and have it found again, if nothing depends on a number's value.
 
     Known are the statement, the output's view, layout and dtype, what is made of it, and the dtype of a number.
@@ -125,6 +129,24 @@ def record_operator(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...], make: An
         known_calls.keep(key, (statement, view, view.layout, dtype, type(result), _number_dtype(statement),
                                descriptions))
     return result
+
+
+def apply_known(function: AnyFunction, inputs: tuple[Any, ...], make: Any) -> Any:
+    """`apply`; of global arrays and Python numbers of one dtype, `_calls.known_result` finds it again."""
+    if not _are_plain(inputs):
+        return apply(function, inputs, make=make)
+    return record_operator(_key_of(function, inputs), function, inputs, make)
+
+
+def _are_plain(inputs: Sequence[Any]) -> bool:
+    """Whether they are global arrays and Python numbers; and whether there are any."""
+    return bool(inputs) and all(hasattr(x, "_view") or x.__class__ in WEAK for x in inputs)
+
+
+def _key_of(function: AnyFunction, inputs: Sequence[Any]) -> tuple[Any, ...]:
+    """What a function of such operands is known by."""
+    key = [(id(x._view), x._base.dtype) if hasattr(x, "_view") else (x.__class__, None) for x in inputs]
+    return function, *itertools.chain.from_iterable(key)
 
 
 def apply_in_place(ufunc: np.ufunc, x: Any, y: Any = None, number: complex | None = None) -> None:
@@ -163,8 +185,7 @@ def record_in_place(ufunc: np.ufunc, x: Any, other: Any) -> None:
     statement = statement_into((ufunc, None, "same_kind"), [base, other_base], descriptions, base, x._view)
     statement.is_cold = not was_admitted(key)
     record_statement_into(statement, [base, other_base], base)
-    if statement.written[0].has_own_layout and not statement.is_cold:
-        known_calls.keep(key, (statement, _number_dtype(statement), descriptions))
+    _keep_into(key, statement, descriptions)
 
 
 def _number_dtype(statement: Statement) -> np.dtype[Any]:
@@ -183,16 +204,32 @@ def _within_range(inputs: Sequence[Any]) -> Sequence[Any]:
             for x in inputs]
 
 
+def _apply_into_one(ufunc: AnyFunction, bases: list[Any], descriptions: list[Any], out: Any, has_mask: bool, dtype: Any,
+                    casting: str, known_by: Sequence[Any]) -> Any:
+    """The call with `out=`, straight into it; inputs by which it is known are those of a call without other options."""
+    check_target(out, is_assigned=True)
+    with out._written() as target:
+        base, view = target._base, target._view
+        statement = statement_into((ufunc, dtype, casting), bases, descriptions, base, view, has_mask)
+        record_statement_into(statement, bases, base)
+    if target is out and _are_plain(known_by) and not depends_on_values(ufunc, descriptions):
+        are_same = [k < len(bases) and bases[k] is base for k in range(2)]
+        _keep_into((_key_of(ufunc, known_by), id(view), base.dtype, *are_same), statement, (view, *descriptions))
+    return out
+
+
+def _keep_into(key: tuple[Any, ...], statement: Statement, held: Sequence[Any]) -> None:
+    """Have a statement into an array found again, with the dtype of a number; views in its key have to be held."""
+    if statement.written[0].has_own_layout and not statement.is_cold:
+        known_calls.keep(key, (statement, _number_dtype(statement), held))
+
+
 def _apply_into(ufunc: AnyFunction, bases: list[Any], descriptions: list[Any], out: tuple[Any, ...], has_mask: bool,
                 dtype: Any, casting: str, make: Any) -> Any:
-    """The call with `out=`: straight into it where there is one output, else by way of new arrays."""
+    """The call with several outputs of which some are given, by way of new arrays."""
     for target in out:
         if target is not None:
             check_target(target, is_assigned=True)
-    if ufunc.nout == 1:
-        with out[0]._written() as target:
-            record_into((ufunc, dtype, casting), bases, descriptions, target._base, target._view, has_mask)
-        return out[0]
     given = [t for t in out if t is not None]
     loop_dtypes(ufunc, descriptions, [None if t is None else t.dtype for t in out], has_mask, dtype, casting)
     _check_apart(given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -109,6 +110,71 @@ def test_what_is_known_of_two_arrays_is_not_so_of_one(statement: Callable[[Any, 
             statement(arrays[i], arrays[j])
             statement(models[i], models[j])
     assert_equal(arrays[0], models[0])
+
+
+def sum_into(a: Any, b: Any, c: Any) -> None:
+    np.add(a, b, out=c)
+
+
+def shifted_into(a: Any, b: Any, c: Any) -> None:
+    np.subtract(a[1:], b[:-1], out=c[:-1])
+    np.subtract(b[:-1], a[1:], out=c[1:])
+
+
+def number_into(a: Any, b: Any, c: Any) -> None:
+    np.multiply(a, 0.5, out=c)
+    np.subtract(3, b, out=c[::-1])
+    np.subtract(b, 3, out=c)
+
+
+def root_into(a: Any, b: Any, c: Any) -> None:
+    np.sqrt(abs(a), out=b)
+    np.negative(b, out=c)
+
+
+def chosen(a: Any, b: Any, c: Any) -> None:
+    c[...] = np.where(a > 2, b, a)
+    b[...] = np.where(c > b, 1.5, a)
+    a[...] = np.where(c > b, b, -2)
+
+
+def numpys(a: Any, b: Any, c: Any) -> None:
+    c[...] = np.float64(0.1) * a - np.int64(3)
+    b += np.float64(0.3)
+    np.add(b, np.float64(0.7), out=a)
+
+
+@pytest.mark.every
+@pytest.mark.parametrize(("n_rows", "is_at_once"), [(6, False), (6, True), (20_000, True)])
+@pytest.mark.parametrize("statement", [sum_into, shifted_into, number_into, root_into, chosen, numpys],
+                         ids=lambda statement: statement.__name__)
+def test_what_is_known_of_three_arrays_is_not_so_of_two(statement: Callable[[Any, Any, Any], None], n_rows: int,
+                                                        is_at_once: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    models = [np.arange(4.0 * n_rows).reshape(n_rows, 4) % n for n in (9, 5, 7)]
+    arrays = [pg.array(model) for model in models]
+    pg.sync()
+    monkeypatch.setattr(Queue, "computes_at_once", is_at_once)
+    for _ in range(TIMES):
+        for i, j, k in itertools.product(range(3), repeat=3):
+            statement(arrays[i], arrays[j], arrays[k])
+            with np.errstate(all="ignore"):
+                statement(models[i], models[j], models[k])
+        for array, model in zip(arrays, models, strict=True):
+            assert_equal(array, model)
+
+
+@pytest.mark.every
+@pytest.mark.parametrize("n", [40, 80_000])
+@pytest.mark.parametrize("dtype", ["d", "f", "l", "B"])
+def test_a_choice_among_numbers_that_come_again(dtype: str, n: int) -> None:
+    """Their dtypes are those of the statement, and their values those of each call."""
+    x = (np.arange(n) % 200).astype(dtype)
+    a = pg.array(x)
+    for _ in range(TIMES):
+        for one, other in ((0, 1), (2.5, 0), (0, 2.5), (-0.0, 3.5), (7, 9), (1j, 2), (True, 2.5)):
+            assert_equal(np.where(a > 7, one, other), np.where(x > 7, one, other))
+            assert_equal(np.where(a > 7, a, other), np.where(x > 7, x, other))
+            assert_equal(np.where(a > 7, one, a), np.where(x > 7, one, x))
 
 
 @pytest.mark.every

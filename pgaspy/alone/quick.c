@@ -297,7 +297,7 @@ PyMODINIT_FUNC PyInit_quick(void)
     if (PyType_Ready(&type_of_methods) < 0)
         return NULL;
     if (!(NAME(is_on, "is_on") && NAME(layout, "layout") && NAME(is_distributed, "is_distributed")
-          && NAME(base_dims, "base_dims") && NAME(shape, "shape")
+          && NAME(base_dims, "base_dims") && NAME(dtype, "dtype") && NAME(shape, "shape")
           && (name.out = Py_BuildValue("(s)", "out"))
           && (name.out_and_where = Py_BuildValue("(ss)", "out", "where"))))
         return NULL;

@@ -50,7 +50,7 @@ static struct {
 static known_function known[N_KNOWN];
 
 static struct {
-    PyObject *is_on, *layout, *is_distributed, *base_dims, *shape;
+    PyObject *is_on, *layout, *is_distributed, *base_dims, *dtype, *shape;
     PyObject *out, *out_and_where;      /* tuples */
 } name;
 

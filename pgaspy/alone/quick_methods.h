@@ -116,6 +116,43 @@ static int take_assigned(const method *own, PyObject *const *arguments, Py_ssize
 
 /* The same in a job of several processes, or of large arrays: see `attempts`. */
 
+/* The Python number in the place of one of NumPy's by which functions other than `power` and `ldexp` give the same of an
+   array of a dtype: with either, they compute in the same one. Else the number itself; a new reference,
+   or NULL with an exception set. */
+static PyObject *as_plain_number(PyObject *x, PyArray_Descr *dtype)
+{
+    const int type = dtype->type_num, is_wide = type == NPY_DOUBLE || type == NPY_CDOUBLE;
+    if (Py_TYPE(x) == &PyDoubleArrType_Type && (is_wide || PyTypeNum_ISINTEGER(type) || PyTypeNum_ISBOOL(type)))
+        return PyFloat_FromDouble(PyArrayScalar_VAL(x, Double));
+    if (Py_TYPE(x) == &PyFloatArrType_Type && (type == NPY_FLOAT || type == NPY_CFLOAT))
+        return PyFloat_FromDouble(PyArrayScalar_VAL(x, Float));
+    if (Py_TYPE(x) == &PyLongArrType_Type && (is_wide || type == NPY_LONG))
+        return PyLong_FromLong(PyArrayScalar_VAL(x, Long));
+    return Py_NewRef(x);
+}
+
+/* An operand beside an array: a number of NumPy's as a Python number, where a function gives the same of that. */
+static PyObject *plain_operand(PyObject *ufunc, PyObject *x, PyObject *y)
+{
+    if (is_array(y) || !is_numpys(y) || ufunc == its.power || !strcmp(((PyUFuncObject *)ufunc)->name, "ldexp"))
+        return Py_NewRef(y);
+    PyObject *dtype = PyObject_GetAttr(x, name.dtype);
+    PyObject *plain = dtype ? as_plain_number(y, (PyArray_Descr *)dtype) : NULL;
+    Py_XDECREF(dtype);
+    return plain;
+}
+
+/* Attempt a function of an array and an operand, which comes first or not; into another one, if there is one. */
+static int attempt_of_several(PyObject *ufunc, PyObject *x, PyObject *y, int is_first, PyObject *out, PyObject **found)
+{
+    PyObject *other = plain_operand(ufunc, x, y);
+    const int answer = !other ? -1 : is_first && !is_plain_number(other) ? 0
+                     : out ? its.attempts->into(ufunc, out, x, other, is_first, found)
+                           : its.attempts->operator_(ufunc, x, other, is_first, found);
+    Py_XDECREF(other);
+    return answer;
+}
+
 static int unary_of_several(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject *names,
                             PyObject **found)
 {
@@ -125,35 +162,36 @@ static int unary_of_several(const method *own, PyObject *const *arguments, Py_ss
 static int binary_of_several(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject *names,
                              PyObject **found)
 {
-    return arguments[1] == Py_None ? 0 : its.attempts->operator_(own->ufunc, arguments[0], arguments[1], 0, found);
+    return arguments[1] == Py_None ? 0 : attempt_of_several(own->ufunc, arguments[0], arguments[1], 0, NULL, found);
 }
 
 static int reflected_of_several(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject *names,
                                 PyObject **found)
 {
-    if (!is_plain_number(arguments[1]))
-        return 0;
-    return its.attempts->operator_(own->ufunc, arguments[0], arguments[1], 1, found);
+    return attempt_of_several(own->ufunc, arguments[0], arguments[1], 1, NULL, found);
 }
 
 static int in_place_of_several(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject *names,
                                PyObject **found)
 {
-    return its.attempts->in_place(own->ufunc, arguments[0], arguments[1], found);
+    PyObject *other = plain_operand(own->ufunc, arguments[0], arguments[1]);
+    const int answer = other ? its.attempts->in_place(own->ufunc, arguments[0], other, found) : -1;
+    Py_XDECREF(other);
+    return answer;
 }
 
-/* A function of each element, of as many operands as it takes, without options. */
+/* A function of each element, of as many operands as it takes, without options but `out`. */
 static int function_of_several(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject *names,
                                PyObject **found)
 {
-    PyObject *x = arguments[3], *y = n > 4 ? arguments[4] : Py_None;
+    PyObject *x = arguments[3], *y = n > 4 ? arguments[4] : Py_None, *out = NULL, *mask = Py_True;
     const PyUFuncObject *ufunc = (PyUFuncObject *)arguments[1];
-    if (names || !PyUnicode_Check(arguments[2]) || PyUnicode_CompareWithASCIIString(arguments[2], "__call__")
+    if (!find_target(arguments + n, names, &out, &mask) || mask != Py_True || !PyUnicode_Check(arguments[2]) || PyUnicode_CompareWithASCIIString(arguments[2], "__call__")
             || !PyObject_TypeCheck(arguments[1], Py_TYPE(its.power)) || ufunc->core_enabled || ufunc->nin != n - 3
             || (arguments[1] == its.power && is_plain_number(y)) || (n > 4 && y == Py_None))
         return 0;
-    return is_plain_number(x) ? its.attempts->operator_(arguments[1], y, x, 1, found)
-                              : its.attempts->operator_(arguments[1], x, y, 0, found);
+    return n > 4 && !is_array(x) ? attempt_of_several(arguments[1], y, x, 1, out, found)
+                                 : attempt_of_several(arguments[1], x, y, 0, out, found);
 }
 
 static int section_of_several(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject *names,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ def default_rng(seed: int | Sequence[int] | np.random.SeedSequence | None = None
     Parameters
     ----------
     seed
-        As for NumPy's `default_rng`; the operating system's entropy, the same for all processes, if None.
+        As for NumPy's `default_rng`, also of global arrays; the operating system's entropy, the same for all processes, if None.
     """
     if seed is None:
         seed = np.random.SeedSequence().entropy
@@ -32,8 +33,15 @@ def default_rng(seed: int | Sequence[int] | np.random.SeedSequence | None = None
                 sync()
                 announce("default_rng", meets=True)
                 seed = world().communicator.bcast(seed)
-    sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+    sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(_with_values(seed))
     return Generator(int(sequence.generate_state(1, np.uint64)[0]))
+
+
+def _with_values(seed: Any) -> Any:
+    """A seed, with values in the place of global arrays."""
+    if hasattr(seed, "_view"):
+        return operator.index(seed) if seed.ndim == 0 else seed.tolist()
+    return [_with_values(x) for x in seed] if isinstance(seed, list | tuple) else seed
 
 
 class Generator(Univariate, Multivariate, Rearranging):
