@@ -11,7 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.fortran import PREFIXES, call, check_writable, is_column_major, leading, prefix
+from pgaspy.fortran import (
+    PREFIXES,
+    apart_from,
+    call,
+    check_matrices,
+    check_writable,
+    is_column_major,
+    leading,
+    prefix,
+)
 from pgaspy.kernels.bindings import FEW_COLUMNS, multiply_skinny
 from pgaspy.lapack import invert_triangle, reciprocal_condition
 from pgaspy.scheduling.floating_point import noting
@@ -53,6 +62,7 @@ def add_product(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any], alpha: comple
     array([[-2., -2.],
            [-2., -2.]])
     """
+    check_matrices(c, a, b)
     if not c.size:
         return
     if a.shape[1] != b.shape[0] or c.shape != (a.shape[0], b.shape[1]):
@@ -61,6 +71,7 @@ def add_product(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any], alpha: comple
     if not c.dtype == a.dtype == b.dtype or c.dtype not in PREFIXES or not _is_blas_matrix(c) or not a.size:
         noting("matmul", _add_by_numpy, c, a, b, alpha, beta)
         return
+    a, b = apart_from(c, a), apart_from(c, b)
     factors = np.array([alpha, beta], c.dtype)
     for to, large, few in (c, a, b), (c.T, b.T, a.T):
         if _is_skinny(to, large):
@@ -118,6 +129,9 @@ def solve_triangle(b: NDArray[Any], t: NDArray[Any], *, lower: bool = False, uni
     array([[1.],
            [1.]])
     """
+    check_matrices(b, t)
+    if trans not in ("N", "T", "C"):
+        raise ValueError(f"trans is {trans!r}: it is 'N', 'T' or 'C'")
     if not b.size:
         return
     n = b.shape[1 if from_right else 0]
@@ -127,6 +141,7 @@ def solve_triangle(b: NDArray[Any], t: NDArray[Any], *, lower: bool = False, uni
         raise TypeError(f"a triangle of dtype {t.dtype} for right-hand sides of dtype {b.dtype}: they take one dtype, "
                         "float32, float64, complex64 or complex128, in this machine's order of bytes")
     check_writable(b)
+    t = apart_from(b, t)
     if trans != "N":
         t, lower = (t.conj().T if trans == "C" else t.T), not lower
     x = b if _is_blas_matrix(b) else b.copy()

@@ -253,9 +253,12 @@ def real(val: Any) -> GlobalArray:
 
 @implements(np.imag)
 def imag(val: Any) -> GlobalArray:
-    """The imaginary part, zeros of what is not complex; all else is as for `real`."""
+    """The imaginary part; of what is not complex, zeros that are only to be read. All else is as for `real`."""
     a = as_global(val)
-    return _seen(a, _IMAG) if a.dtype.kind == "c" else _copy(a, _IMAG)
+    if a.dtype.kind == "c":
+        return _seen(a, _IMAG)
+    zeros = _copy(a, _IMAG)
+    return zeros._read_only() if zeros.ndim else zeros
 
 
 def _seen(a: GlobalArray, aspect: _Aspect) -> GlobalArray:

@@ -21,7 +21,11 @@ from pgaspy.caches import cached
 from pgaspy.job.threads import limit_blas
 from pgaspy.kernels import bindings
 
-__all__ = ["PREFIXES", "address_of", "call", "check_writable", "is_column_major", "leading", "prefix"]
+__all__ = ["PREFIXES", "address_of", "apart_from", "call", "check_matrices", "check_square", "check_writable",
+           "is_column_major", "leading", "prefix"]
+
+MAX_WORK = 1000
+"""To find out whether matrices share elements; sections of one need little."""
 
 PREFIXES = {np.dtype(kind): letter for kind, letter in (
     (np.float32, "s"), (np.float64, "d"), (np.complex64, "c"), (np.complex128, "z"))}
@@ -46,6 +50,30 @@ def check_writable(x: NDArray[Any]) -> None:
     """Raise ValueError, as NumPy does, where an array is only to be read, as one of a task that has not said so."""
     if not x.flags.writeable:
         raise ValueError("output array is read-only")
+
+
+def check_matrices(*arrays: NDArray[Any]) -> None:
+    """Raise ValueError where one of them is no matrix."""
+    for x in arrays:
+        if x.ndim != 2:
+            raise ValueError(f"an array of shape {x.shape} in the place of a matrix")
+
+
+def check_square(x: NDArray[Any]) -> None:
+    """Raise ValueError where it is no square matrix."""
+    if x.ndim != 2 or x.shape[0] != x.shape[1]:
+        raise ValueError(f"an array of shape {x.shape} in the place of a square matrix")
+
+
+def apart_from(written: NDArray[Any], x: NDArray[Any]) -> NDArray[Any]:
+    """An operand, or a copy of it where it shares elements with what is written."""
+    if not np.may_share_memory(written, x):
+        return x
+    try:
+        is_shared = np.shares_memory(written, x, max_work=MAX_WORK)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        is_shared = True
+    return x.copy() if is_shared else x
 
 
 def call(library: str, name: str, *arguments: int | bytes | NDArray[Any]) -> int:

@@ -11,7 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.fortran import PREFIXES, call, check_writable, is_column_major, leading, prefix
+from pgaspy.fortran import (
+    PREFIXES,
+    call,
+    check_matrices,
+    check_square,
+    check_writable,
+    is_column_major,
+    leading,
+    prefix,
+)
 
 __all__ = ["factor_cholesky", "factor_lu", "factor_qr", "invert_triangle", "permute_rows", "reciprocal_condition"]
 
@@ -29,6 +38,9 @@ def factor_lu(a: NDArray[Any], pivots: NDArray[np.int64]) -> None:
     pivots
         Shape (min(m, n),): row i was exchanged with row pivots[i], for i = 0, 1, … in turn. Written.
     """
+    check_matrices(a)
+    if pivots.shape != (min(a.shape),):
+        raise ValueError(f"pivots of shape {pivots.shape} for a matrix of shape {a.shape}: they are {min(a.shape)}")
     if not a.size:
         return
     f = _columns(a)
@@ -43,6 +55,7 @@ def factor_cholesky(a: NDArray[Any]) -> int:
 
     Returns the order of the first leading minor that is not positive definite, or 0.
     """
+    check_square(a)
     if not a.size:
         return 0
     check_writable(a)
@@ -66,6 +79,7 @@ def factor_qr(a: NDArray[Any], t: NDArray[Any]) -> None:
     t
         Shape (n, n): T, upper triangular. Written.
     """
+    check_matrices(a)
     m, n = a.shape
     if m < n or t.shape != (n, n):
         raise ValueError(f"a matrix of shape {a.shape} with a triangle of shape {t.shape}: it takes (m, n) with "
@@ -83,6 +97,7 @@ def invert_triangle(t: NDArray[Any], lower: bool, unit_diagonal: bool) -> NDArra
 
     With `unit_diagonal`, the diagonal is taken as 1 without reading it, and so is that of the result.
     """
+    check_square(t)
     inverse = t.copy(order="F" if is_column_major(t) else "C")
     f, lower = (inverse, lower) if is_column_major(inverse) else (inverse.T, not lower)
     call("lapack", prefix(t.dtype) + "trtri", *_triangle(lower, unit_diagonal), len(t), f, leading(f), 0)
@@ -91,6 +106,7 @@ def invert_triangle(t: NDArray[Any], lower: bool, unit_diagonal: bool) -> NDArra
 
 def reciprocal_condition(t: NDArray[Any], lower: bool, unit_diagonal: bool) -> float:
     """LAPACK's estimate of 1 / (||t|| ||t^-1||), in the norm of rows or of columns; 0 where t is singular."""
+    check_square(t)
     f, lower = (t, lower) if is_column_major(t) else (t.T, not lower)
     n, found = len(t), np.zeros(1, t.real.dtype)
     work = np.empty(3 * n, t.dtype)
@@ -101,15 +117,35 @@ def reciprocal_condition(t: NDArray[Any], lower: bool, unit_diagonal: bool) -> f
 
 
 def permute_rows(a: NDArray[Any], order: NDArray[np.integer[Any]]) -> None:
-    """Let row i become what row order[i] is, in place where LAPACK has the dtype, and `a` its strides."""
+    """Let row i become what row order[i] is; in place if it is a permutation, of what LAPACK takes as it lies.
+
+    Raises
+    ------
+    ValueError
+        If there is not one index for each row.
+    IndexError
+        If there is no such row.
+    """
+    check_matrices(a)
+    if np.shape(order) != (len(a),):
+        raise ValueError(f"an order of shape {np.shape(order)} for {len(a)} rows")
     row_major = is_column_major(a.T)
-    if a.dtype not in PREFIXES or not (row_major or is_column_major(a)):
+    if a.dtype not in PREFIXES or not (row_major or is_column_major(a)) or not _is_permutation(order):
         a[...] = a[order]
     elif a.size:
         check_writable(a)
         f = a.T if row_major else a
         call("lapack", prefix(a.dtype) + ("lapmt" if row_major else "lapmr"), 1, *f.shape, f, leading(f),
              np.add(order, 1, dtype=np.int32))
+
+
+def _is_permutation(order: NDArray[np.integer[Any]]) -> bool:
+    """Whether each index from 0 on is there once; of as many as there are rows."""
+    is_there = np.zeros(len(order), bool)
+    if not len(order) or order.min() < 0 or order.max() >= len(order):
+        return False
+    is_there[order] = True
+    return bool(is_there.all())
 
 
 def _triangle(lower: bool, unit_diagonal: bool) -> tuple[bytes, bytes]:

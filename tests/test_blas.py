@@ -15,7 +15,14 @@ from pgaspy import blas
 from pgaspy.blas import LONG, MANY_BYTES, MANY_ROWS, add_product, solve_triangle
 from pgaspy.kernels import bindings
 from pgaspy.kernels.bindings import FEW_COLUMNS
-from pgaspy.lapack import factor_cholesky, factor_lu, factor_qr, permute_rows
+from pgaspy.lapack import (
+    factor_cholesky,
+    factor_lu,
+    factor_qr,
+    invert_triangle,
+    permute_rows,
+    reciprocal_condition,
+)
 
 ORDERS = "CF"
 
@@ -94,6 +101,46 @@ def test_what_does_not_conform_is_refused() -> None:
         solve_triangle(np.zeros((3, 2)), np.eye(2))
     with pytest.raises(TypeError, match="one dtype"):
         solve_triangle(np.zeros((2, 2)), np.eye(2, dtype="f"))
+    x, vector = np.ones((3, 3)), np.ones(3)
+    for call, words in (
+            (lambda: add_product(vector, x, vector), "in the place of a matrix"),
+            (lambda: solve_triangle(vector, x), "in the place of a matrix"),
+            (lambda: solve_triangle(x, np.eye(3), trans="n"), "trans is 'n'"),
+            (lambda: factor_lu(x, np.zeros(2, np.int64)), "pivots of shape"),
+            (lambda: factor_lu(x[:2], np.zeros(3, np.int64)), "pivots of shape"),
+            (lambda: factor_cholesky(x[:2]), "square matrix"),
+            (lambda: invert_triangle(x[:, :2], False, False), "square matrix"),
+            (lambda: reciprocal_condition(x[:2], False, False), "square matrix"),
+            (lambda: permute_rows(x, np.array([0, 1])), "an order of shape"),
+            (lambda: permute_rows(vector, np.array([0, 1, 2])), "in the place of a matrix")):
+        with pytest.raises(ValueError, match=words):
+            call()
+
+
+@pytest.mark.parametrize("dtype", ["d", "l"])
+def test_rows_may_be_taken_several_times(dtype: str) -> None:
+    x = np.arange(12).reshape(4, 3).astype(dtype)
+    for order in ([0, 0, 2, 1], [-1, 1, 1, -4], [3, 2, 1, 0]):
+        found = x.copy()
+        permute_rows(found, np.array(order))
+        np.testing.assert_array_equal(found, x[order])
+    with pytest.raises(IndexError):
+        permute_rows(x, np.array([0, 1, 2, 5_000_000]))
+
+
+@pytest.mark.parametrize("n", [3, 150])
+def test_operands_may_share_elements_with_the_result(n: int) -> None:
+    rng = np.random.default_rng(3)
+    whole = rng.random((2 * n, 2 * n))
+    for c, a, b in itertools.product((slice(n), slice(1, n + 1), slice(n, 2 * n)), repeat=3):
+        found = whole.copy()
+        expected = whole[c, c] + whole[a, c] @ whole[c, b]
+        add_product(found[c, c], found[a, c], found[c, b])
+        np.testing.assert_allclose(found[c, c], expected, rtol=1e-12)
+    x = whole[:n, :n] + n * np.eye(n)
+    expected = np.linalg.solve(np.triu(x), x)
+    solve_triangle(x, x)
+    np.testing.assert_allclose(x, expected, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", ["f", "d", "F", "D", "i", "g"])

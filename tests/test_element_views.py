@@ -262,6 +262,11 @@ def test_real_arrays() -> None:
     def assign() -> None:
         a.imag = 1
     raises_everywhere(TypeError, "cannot set imaginary part of real array", assign)
+    for y in a, pg.arange(3), pg.zeros(100_000), pg.ones(4, bool):
+        raises_everywhere(ValueError, "read-only", lambda y=y: y.imag.__setitem__(..., 1))
+        raises_everywhere(ValueError, "read-only", lambda y=y: y.imag.__iadd__(1))
+        assert_equal(y.imag + 1, np.zeros(y.shape, y.dtype) + 1)
+    assert_equal(a, x)
 
 
 def test_what_is_refused() -> None:

@@ -49,6 +49,13 @@ def test_any_arguments(name: str, kind: int) -> None:
         assert_close(found, expected, 1e-12 if expected.dtype in ("d", "D") else 2e-5)
 
 
+def test_a_long_view_that_one_process_has() -> None:
+    x = np.arange(99_991.0)
+    a = pg.array(x)
+    if pg.SIZE == 1:
+        assert_close(pg.fft.dct(a[::-1]), scipy.fft.dct(x[::-1]), 1e-12)
+
+
 def test_one_dimension() -> None:
     x = np.random.default_rng(5).random(100)
     a = pg.array(x)

@@ -370,6 +370,14 @@ def test_files_that_are_others_on_other_processes(folder: Path) -> None:
                               lambda: pg.load(folder / "a" / "a.npy"))
 
 
+@pytest.mark.skipif(pg.SIZE == 1, reason="one process has one file")
+def test_saving_to_one_file_on_each_process_is_refused(folder: Path) -> None:
+    raises_everywhere(ValueError, "not the same file on every process.*the same path",
+                      lambda: pg.save(folder / f"a{pg.RANK}.npy", pg.ones(4)))
+    pg.COMM.Barrier()
+    collectively(names(folder) == [], f"{names(folder)}")
+
+
 def test_many_failures_are_counted() -> None:
     places = [(rank, f"node{rank}") for rank in range(agreement.MAX_NAMED)]
     assert agreement._on(1, 1, places[:1]) == ""

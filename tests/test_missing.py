@@ -54,7 +54,7 @@ def test_former_names_lead_to_those_of_today(name: str) -> None:
 
 @pytest.mark.parametrize(("statement", "error", "match"), [
     ("pg.savetxt", AttributeError, r"module 'pgaspy' has no attribute 'savetxt': use pg.save\(file, A\)"),
-    ("pg.nditer", AttributeError, r"A.gather\(\)"),
+    ("pg.nditer", AttributeError, r"A.gather\(\) for an array A: that is the whole of it on every process$"),
     ("pg.random.randn", AttributeError, r"default_rng\(seed\)"),
     ("pg.random.default_rng(1).bit_generator", AttributeError, r"'bit_generator': it has a key and counters"),
     ("x.strides", AttributeError, r"that of the local part, as in A.local\(\).strides"),

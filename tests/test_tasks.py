@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -301,6 +302,34 @@ def test_several_tasks_raise() -> None:
         pg.schedule(failing, pg.update(a))
     raised = n_raised(*[pg.sync] * 4)
     collectively(raised == 3, f"{raised}")
+
+
+def test_arrays_that_a_task_has_spoiled_are_not_kept() -> None:
+    """By frames, in which it has local views, which lead to them."""
+    a, other = pg.array(X), pg.array(X)
+    storage = weakref.ref(a._base.storage)
+    pg.schedule(failing, pg.update(a))
+    n_raised(pg.sync)
+    n_raised(a.local)
+    pg.schedule(failing, pg.update(other))  # after which the error before is none of the last
+    n_raised(pg.sync)
+    del a
+    gc.collect()
+    collectively(storage() is None)
+
+
+def test_a_task_s_error_has_its_frames_once() -> None:
+    a = pg.array(X)
+    pg.schedule(failing, pg.update(a))
+    found = []
+    for _ in range(3):
+        try:
+            a.local()
+        except pg.TaskError as error:
+            found.append((str(error), repr(error.__cause__), error.__cause__.__traceback__ is not None))
+    n = pg.COMM.allreduce(len(found))
+    collectively(n >= 3 and len({error[:2] for error in found}) <= 1
+                 and [error[2] for error in found] == [True, False, False][:len(found)])
 
 
 def test_what_was_caught_leaves_no_trace() -> None:

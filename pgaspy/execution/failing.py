@@ -68,8 +68,7 @@ class Failing(Backlog):
             if unseen := [poison for poison in self.engine.failures if not poison.is_seen]:
                 error = unseen[0].show()  # its own error first
         else:
-            frames = frames_of_program(sys._getframe())
-            failure = JobError(world().rank, line_of(frames[0]) if frames else "", f"{type(error).__name__}: {error}")
+            failure = JobError(world().rank, _line(), f"{type(error).__name__}: {error}")
             self.refuse(failure)
         of_job = self.error if isinstance(self.error, JobError) else JobError(world().rank, "", str(self.error))
         self.abandon(of_job)
@@ -112,3 +111,12 @@ class Failing(Backlog):
         self.engine.failures = unseen
         if unseen:
             raise unseen[0].show()
+
+
+def _line() -> str:
+    """That of the program; nothing where it is not found, whatever the reason: the others have to be told."""
+    try:
+        frames = frames_of_program(sys._getframe(1))
+        return line_of(frames[0]) if frames else ""
+    except Exception:
+        return ""

@@ -155,7 +155,7 @@ def _dtype(a: GlobalArray) -> np.dtype[Any]:
 
 def _copies(a: GlobalArray, dtype: np.dtype[Any]) -> GlobalArray:
     """One line of elements, which every process gets if it is short."""
-    if math.prod(a.shape) > MAX_COPIED:
+    if math.prod(a.shape) > MAX_COPIED and world().size > 1:
         raise ValueError(f"the {a.size} elements of one dimension are dealt out, and no process has to hold them all: "
                          "redistribute the array so that one does, or transform local parts")
     found = empty(a.shape, dtype, layout=replicated(a.shape, world().size))

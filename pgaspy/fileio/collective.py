@@ -76,8 +76,7 @@ def read_or_write(name: str, new: str, header: Header, make: Callable[[], LocalP
         part = make()
     failures.raise_together(comm, name)
     assert part is not None
-    if is_read:
-        check_same(comm, name, nbytes_file)
+    check_same(comm, name, nbytes_file if is_read else 0)
     if header.nbytes == header.offset:
         return
     with failures:

@@ -6,6 +6,7 @@ An error of one process fails the job, as the others wait for what it does not s
 
 from __future__ import annotations
 
+import copy
 import functools
 import signal
 import sys
@@ -16,8 +17,8 @@ from typing import Any, TypeVar
 
 from pgaspy.host.call_sites import CallSite
 
-__all__ = ["BusyError", "DivergenceError", "JobError", "Mismatch", "Poison", "TaskError", "is_interrupt", "line_at",
-           "undisturbed", "uninterrupted"]
+__all__ = ["BusyError", "DivergenceError", "JobError", "Mismatch", "Poison", "TaskError", "give_room", "is_interrupt",
+           "line_at", "undisturbed", "uninterrupted"]
 
 _Result = TypeVar("_Result")
 
@@ -105,9 +106,28 @@ class Poison:
             error.add_note(f"of the operation recorded at {line}")
 
     def show(self) -> BaseException:
-        """The error, for the program."""
+        """The error, for the program; of a task, without frames from the second time on.
+
+        They have the local views of what is poisoned, which would have it for ever: of NumPy's arrays, the collector of
+        garbage does not know what they lead to.
+        """
         self.is_seen = True
-        return self.error.with_traceback(self._traceback)  # without what was added where it was raised before
+        shown = self.error.with_traceback(self._traceback)  # without what was added where it was raised before
+        if isinstance(shown, TaskError):
+            self.error, self._traceback = _without_frames(shown), None
+        return shown
+
+
+def _without_frames(error: TaskError) -> TaskError:
+    """The same error once more, from the same cause, where that can be copied."""
+    found = TaskError(*error.args)
+    for note in getattr(error, "__notes__", ()):
+        found.add_note(note)
+    try:
+        found.__cause__ = copy.copy(error.__cause__)
+    except Exception:
+        found.__cause__ = None
+    return found
 
 
 def line_at(code: CodeType | None, instruction: int) -> str:
@@ -118,6 +138,12 @@ def line_at(code: CodeType | None, instruction: int) -> str:
     return str(CallSite("", code.co_filename, line or code.co_firstlineno))
 
 
+N_FRAMES = 500
+"""More than pgaspy takes at any time: where it would fail is no matter of what it is to do."""
+
+MAX_RAISED = 1000
+"""By handlers of signals, while others are put in their place."""
+
 _SIGNALS = tuple(signal.valid_signals())
 _handler_of: Callable[[int], Any] = getattr(signal, "_signal", signal).getsignal
 """Without the enumeration that `signal` makes of its answers, which takes ten times as long as they do."""
@@ -126,17 +152,25 @@ _handler_of: Callable[[int], Any] = getattr(signal, "_signal", signal).getsignal
 def is_interrupt(error: BaseException) -> bool:
     """Whether an exception comes from outside, as Ctrl-C does: what was being done is not to blame.
 
-    Any exception that the handler of a signal raises is one. Its frames are in the traceback.
+    Any exception that the handler of a signal raises is one. The handler's frame is in the traceback: that of one which
+    is there, or one that is called with the frame that it is called in.
     """
     if not isinstance(error, Exception):
         return True
     handlers = {_code_of(handler) for number in _SIGNALS if callable(handler := _handler_of(number))}
     trace: TracebackType | None = error.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code in handlers:
+        if trace.tb_frame.f_code in handlers or _is_handling(trace.tb_frame):
             return True
         trace = trace.tb_next
     return False
+
+
+def _is_handling(frame: FrameType) -> bool:
+    """Whether a frame is that of a function which a signal calls, and which may have put another one in its place."""
+    code = frame.f_code
+    return code.co_argcount > 1 and any(
+        frame.f_locals.get(name) is frame.f_back for name in code.co_varnames[1:min(code.co_argcount, 3)])
 
 
 def _code_of(handler: Any) -> CodeType | None:
@@ -148,6 +182,20 @@ def _code_of(handler: Any) -> CodeType | None:
     if code is None and callable(handler):
         code = getattr(vars(type(handler)).get("__call__"), "__code__", None)
     return code
+
+
+def give_room() -> int:
+    """Let what is called next go deeper by so many frames than the program may; the limit that is to be set again.
+
+    Raises
+    ------
+    RecursionError
+        If the program is at its limit, before anything is done.
+    """
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(limit)  # refused here, or not in the end either
+    sys.setrecursionlimit(limit + N_FRAMES)
+    return limit
 
 
 def undisturbed(function: Callable[[], None]) -> None:
@@ -197,9 +245,11 @@ def uninterrupted(function: Callable[[], _Result]) -> _Result:
             del handlers[number]
 
     def whatever_is_raised(change: Callable[[], None]) -> None:
-        while True:
+        is_done = False
+        while not is_done and len(raised) < MAX_RAISED:  # which is reached where anything else is the reason
             try:
-                return change()
+                change()
+                is_done = True
             except BaseException as error:  # of a handler that is still there, or there again
                 raised.append(error)
 

@@ -24,7 +24,8 @@ def default_rng(seed: int | Sequence[int] | np.random.SeedSequence | None = None
     Parameters
     ----------
     seed
-        As for NumPy's `default_rng`, also of global arrays; the operating system's entropy, the same for all processes, if None.
+        As for NumPy's `default_rng`, also of global arrays; the operating system's entropy, the same for all processes,
+        if None.
     """
     if seed is None:
         seed = np.random.SeedSequence().entropy

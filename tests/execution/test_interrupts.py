@@ -464,3 +464,62 @@ def test_numpys_state_of_errors_stays_the_programs(call: Callable[[], object], i
             pg.sync()
         if n > 50:
             break
+
+
+def near_the_limit(statement: Callable[[], object], n_left: int) -> None:
+    """Do it where so many frames are left of those that a program may have."""
+    def deeper(n: int) -> None:
+        if n > 0:
+            deeper(n - 1)
+        else:
+            statement()
+
+    frame: FrameType | None = sys._getframe()
+    n = 0
+    while frame is not None:
+        n, frame = n + 1, frame.f_back
+    with contextlib.suppress(RecursionError):
+        deeper(sys.getrecursionlimit() - n - n_left)
+
+
+@pytest.mark.parametrize("n", [10, 100_000])
+def test_near_the_limit_of_recursion(n: int) -> None:
+    """What is recorded is executed, or stays so, whoever has it executed; and that ends."""
+    limit = sys.getrecursionlimit()
+    a, model = pg.zeros(n), np.zeros(n)
+
+    def read() -> None:
+        float((a * 2).sum())
+
+    for n_left in range(60, 0, -1):
+        np.add(a, 1, out=a)
+        a[1:] = a[:-1] + n_left
+        model += 1
+        model[1:] = model[:-1] + n_left
+        near_the_limit(pg.sync, n_left)
+        near_the_limit(read, n_left)
+        assert sys.getrecursionlimit() == limit
+    np.testing.assert_array_equal(a.gather(), model)
+
+
+def test_by_a_handler_that_puts_another_one_in_its_place() -> None:
+    a = pg.zeros(2_000_000)
+    pg.sync()
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        raise Stop
+
+    before = signal.getsignal(signal.SIGALRM)
+    try:
+        for _ in range(20):
+            with contextlib.suppress(Stop):
+                signal.signal(signal.SIGALRM, handler)
+                signal.setitimer(signal.ITIMER_REAL, 0.01)
+                while True:
+                    a += 1
+                    pg.sync()
+            values = a[::1_999_999].gather()
+            assert values[0] == values[1]
+    finally:
+        signal.signal(signal.SIGALRM, before)

@@ -139,3 +139,10 @@ def test_wrong_arguments() -> None:
     raises_everywhere(ValueError, "negative", lambda: generator.random((2, -1)))
     before = pg.random.default_rng(12).random(5).gather()
     assert_equal(generator.random(5), before)
+
+
+def test_seeds_are_taken_by_value() -> None:
+    numbers = pg.arange(4, 7)
+    for seed, value in ((numbers[1], 5), (numbers.sum(), 15), ([numbers[0], 3], [4, 3]), (numbers, [4, 5, 6]), (2, 2)):
+        assert_equal(pg.random.default_rng(seed).random(5), pg.random.default_rng(value).random(5).gather())
+    raises_everywhere(TypeError, "integer", lambda: pg.random.default_rng(pg.array(2.5)))

@@ -333,6 +333,17 @@ def test_functions_of_the_same_arrays_are_told_apart(tmp_path: Path) -> None:
     assert not done.stdout
 
 
+def test_floating_point_errors_that_one_process_alone_asks_for(tmp_path: Path) -> None:
+    """It waits for the others, to be told of theirs."""
+    program = tmp_path / "program.py"
+    program.write_text("import numpy as np\nimport pgaspy as pg\nA = pg.ones(1000)\nif pg.RANK == 1:\n"
+                       "    np.seterr(all='raise')\nB = A + 1\nprint(float(B.sum()))\n")
+    done = run_job(2, str(program), cwd=tmp_path)
+    assert done.returncode == 1
+    assert "DivergenceError" in done.stderr
+    assert "on rank 1: np.errstate" in done.stderr
+
+
 @pytest.mark.parametrize("n", [3, pytest.param(20000, marks=pytest.mark.long)])
 def test_an_element_that_is_taken_is_a_section(tmp_path: Path, n: int) -> None:
     """So that other ones are found, with nothing asked to be checked."""
