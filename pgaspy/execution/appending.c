@@ -96,6 +96,16 @@ static PyObject *where(PyObject *module, PyObject *none)
     return code ? Py_BuildValue("(Ni)", code, instruction) : NULL;
 }
 
+/* frames_left(): see appending.pyi. */
+static PyObject *frames_left(PyObject *module, PyObject *none)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return PyLong_FromLong(PyThreadState_Get()->py_recursion_remaining);
+#else
+    return PyLong_FromLong(PyThreadState_Get()->recursion_remaining);
+#endif
+}
+
 /* begin(recording, state, in_python, borrowers, lent): see appending.pyi. */
 static PyObject *begin(PyObject *module, PyObject *arguments)
 {
@@ -109,6 +119,7 @@ static PyObject *begin(PyObject *module, PyObject *arguments)
 
 static PyMethodDef functions[] = {
     {"begin", begin, METH_VARARGS, NULL},
+    {"frames_left", frames_left, METH_NOARGS, NULL},
     {"record", (PyCFunction)(void (*)(void))record, METH_FASTCALL, NULL},
     {"where", where, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},

@@ -19,3 +19,6 @@ def record(recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...
 
 def where() -> tuple[CodeType, int]:
     """Where the program is that has called pgaspy: the code, and the instruction."""
+
+def frames_left() -> int:
+    """How many more frames there may be on the stack, up to the interpreter's limit."""

@@ -6,13 +6,17 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from pgaspy.execution.appending import frames_left
 from pgaspy.execution.backlog import Backlog
 from pgaspy.host.call_sites import frames_of_program, line_of
 from pgaspy.job.failures import DivergenceError, JobError, Poison, is_interrupt, uninterrupted
 from pgaspy.job.procgrid import world
 from pgaspy.scheduling.base import Storage
 
-__all__ = ["Failing"]
+__all__ = ["Failing", "check_room"]
+
+N_FRAMES = 200
+"""More than pgaspy takes to execute anything, and to find out what has failed."""
 
 
 class Failing(Backlog):
@@ -120,3 +124,16 @@ def _line() -> str:
         return line_of(frames[0]) if frames else ""
     except Exception:
         return ""
+
+
+def check_room() -> None:
+    """Refuse to execute anything near the interpreter's limit of recursion: it would fail on the way, and be lost.
+
+    Raises
+    ------
+    RecursionError
+        Before anything is done.
+    """
+    if frames_left() < N_FRAMES:
+        raise RecursionError(f"maximum recursion depth exceeded: global arrays take up to {N_FRAMES} frames of the "
+                             f"{sys.getrecursionlimit()} that sys.setrecursionlimit gives a program")

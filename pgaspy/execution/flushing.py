@@ -8,15 +8,14 @@ anywhere, because no message depends on flushes.
 from __future__ import annotations
 
 import functools
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from pgaspy.execution.failing import Failing
+from pgaspy.execution.failing import Failing, check_room
 from pgaspy.execution.loops import Loops
-from pgaspy.job.failures import BusyError, Poison, give_room
+from pgaspy.job.failures import BusyError, Poison
 from pgaspy.job.procgrid import world
 from pgaspy.job.statistics import counts
 from pgaspy.scheduling.base import Base, Storage
@@ -235,9 +234,8 @@ class Flushing(Failing):
         engine = self.engine
         timeline, start, n_operations = counts.timeline, time.perf_counter(), 0
         thread = threading.get_ident()
-        limit = give_room()
+        check_room()
         if self._runner:  # from here to where it is this one no other thread comes by
-            sys.setrecursionlimit(limit)
             self.check_free()
         try:
             self._runner = thread
@@ -259,7 +257,6 @@ class Flushing(Failing):
             raise
         finally:
             self._runner = 0
-            sys.setrecursionlimit(limit)
             if engine.has_failed:
                 self._set_limit()
             if timeline is not None:

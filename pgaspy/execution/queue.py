@@ -11,7 +11,6 @@ operation that comes.
 from __future__ import annotations
 
 import functools
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from operator import attrgetter
@@ -23,10 +22,10 @@ from numpy.typing import NDArray
 
 from pgaspy.execution.borrowers import settled
 from pgaspy.execution.direct import Direct, attempt, do_by_recipe
+from pgaspy.execution.failing import check_room
 from pgaspy.execution.flushing import Flushing
 from pgaspy.execution.tiers import Tiers
 from pgaspy.execution.transport import MpiTransport
-from pgaspy.job.failures import give_room
 from pgaspy.job.procgrid import World, world
 from pgaspy.kernels.bindings import run_elementwise
 from pgaspy.scheduling import floating_point
@@ -257,9 +256,9 @@ class Queue(Flushing):
         """Execute an operation, which may have messages unless it `is_local`; None if it was not executed."""
         is_alone = self.engine.is_alone
         tell = functools.partial(self._tell, call, storages, code, instruction) if not is_alone else _no_stamp
-        thread, limit = threading.get_ident(), give_room()
+        thread = threading.get_ident()
+        check_room()
         if self._runner:  # from here to where it is this one no other thread comes by
-            sys.setrecursionlimit(limit)
             self.check_free()
         try:
             self._runner = thread
@@ -269,7 +268,6 @@ class Queue(Flushing):
             raise
         finally:
             self._runner = 0
-            sys.setrecursionlimit(limit)
         self.n_at_once += direct is not None
         return direct
 

@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 
 from pgaspy.host.call_sites import CallSite
 
-__all__ = ["BusyError", "DivergenceError", "JobError", "Mismatch", "Poison", "TaskError", "give_room", "is_interrupt",
-           "line_at", "undisturbed", "uninterrupted"]
+__all__ = ["BusyError", "DivergenceError", "JobError", "Mismatch", "Poison", "TaskError", "is_interrupt", "line_at",
+           "undisturbed", "uninterrupted"]
 
 _Result = TypeVar("_Result")
 
@@ -138,9 +138,6 @@ def line_at(code: CodeType | None, instruction: int) -> str:
     return str(CallSite("", code.co_filename, line or code.co_firstlineno))
 
 
-N_FRAMES = 500
-"""More than pgaspy takes at any time: where it would fail is no matter of what it is to do."""
-
 MAX_RAISED = 1000
 """By handlers of signals, while others are put in their place."""
 
@@ -182,20 +179,6 @@ def _code_of(handler: Any) -> CodeType | None:
     if code is None and callable(handler):
         code = getattr(vars(type(handler)).get("__call__"), "__code__", None)
     return code
-
-
-def give_room() -> int:
-    """Let what is called next go deeper by so many frames than the program may; the limit that is to be set again.
-
-    Raises
-    ------
-    RecursionError
-        If the program is at its limit, before anything is done.
-    """
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(limit)  # refused here, or not in the end either
-    sys.setrecursionlimit(limit + N_FRAMES)
-    return limit
 
 
 def undisturbed(function: Callable[[], None]) -> None:

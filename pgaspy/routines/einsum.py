@@ -132,6 +132,9 @@ def _labels(terms: list[list[Any]], result: list[Any] | None, ndims: tuple[int, 
         once = [label for label in sorted({*itertools.chain(*full)} - {*others})
                 if sum(term.count(label) for term in full) == 1]
         return full, [*others, *once]
+    if others and Ellipsis not in result:
+        raise ValueError("output has more dimensions than subscripts given in einstein sum, but no '...' ellipsis "
+                         "provided to broadcast the extra dimensions.")
     result = _replace_dots(result, [*others])
     if len({*result}) != len(result):
         raise ValueError("einstein sum subscripts string includes a label in the output more than once")

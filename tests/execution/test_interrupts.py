@@ -485,20 +485,18 @@ def near_the_limit(statement: Callable[[], object], n_left: int) -> None:
 @pytest.mark.parametrize("n", [10, 100_000])
 def test_near_the_limit_of_recursion(n: int) -> None:
     """What is recorded is executed, or stays so, whoever has it executed; and that ends."""
-    limit = sys.getrecursionlimit()
     a, model = pg.zeros(n), np.zeros(n)
 
     def read() -> None:
         float((a * 2).sum())
 
-    for n_left in range(60, 0, -1):
+    for n_left in range(300, 0, -5):
         np.add(a, 1, out=a)
         a[1:] = a[:-1] + n_left
         model += 1
         model[1:] = model[:-1] + n_left
         near_the_limit(pg.sync, n_left)
         near_the_limit(read, n_left)
-        assert sys.getrecursionlimit() == limit
     np.testing.assert_array_equal(a.gather(), model)
 
 

@@ -101,7 +101,8 @@ def test_options() -> None:
     ((), "must specify"), (("ij,jk", M), "2 terms"), (("i1", M), "invalid subscript"),
     (("ijk", M), "too many subscripts"), (("i", M), "more dimensions than subscripts"),
     (("ij->ik", M), "never appeared"), (("ij->ii", M), "more than once"),
-    (("ij,jk", M, M), "broadcast"), (("ii", M), "collapsing index"), (("......", M), "not part of an ellipsis")])
+    (("ij,jk", M, M), "broadcast"), (("ii", M), "collapsing index"), (("......", M), "not part of an ellipsis"),
+    (("i...->i", F), "output has more dimensions"), (("i...,i...->i", M, M), "output has more dimensions")])
 def test_what_does_not_fit(operands: tuple[Any, ...], match: str) -> None:
     raises_everywhere(ValueError, match, lambda: pg.einsum(*globals_of(operands, "block")))
     with pytest.raises(ValueError):  # noqa: PT011  (its words depend on the version)
