@@ -124,7 +124,7 @@ def record_operator(key: Any, ufunc: AnyFunction, inputs: tuple[Any, ...], make:
     statement = statement_for(ufunc, descriptions, False, None, "same_kind")
     statement.is_cold = not was_admitted(key)
     result = _results(statement, bases, make)
-    if len(statement.written) == 1 and not statement.is_cold:
+    if len(statement.written) == 1 and not statement.is_cold and len(_number_dtypes(statement)) < 2:
         view, dtype = statement.result, statement.output_dtypes[0]
         known_calls.keep(key, (statement, view, view.layout, dtype, type(result), _number_dtype(statement),
                                descriptions))
@@ -189,9 +189,14 @@ def record_in_place(ufunc: np.ufunc, x: Any, other: Any) -> None:
 
 
 def _number_dtype(statement: Statement) -> np.dtype[Any]:
-    """What the operand of a statement that is a number, if there is one, is taken as."""
+    """What operands of a statement that are numbers, all of one dtype, are taken as."""
+    return next(iter(_number_dtypes(statement)), statement.output_dtypes[0])
+
+
+def _number_dtypes(statement: Statement) -> set[np.dtype[Any]]:
+    """The dtypes of operands that are numbers."""
     loop = zip(statement.operands, statement.loop_dtypes, strict=False)
-    return next((dtype for view, dtype in loop if view is None), statement.output_dtypes[0])
+    return {dtype for view, dtype in loop if view is None}
 
 
 def _within_range(inputs: Sequence[Any]) -> Sequence[Any]:

@@ -175,6 +175,10 @@ def test_a_choice_among_numbers_that_come_again(dtype: str, n: int) -> None:
             assert_equal(np.where(a > 7, one, other), np.where(x > 7, one, other))
             assert_equal(np.where(a > 7, a, other), np.where(x > 7, x, other))
             assert_equal(np.where(a > 7, one, a), np.where(x > 7, one, x))
+        for condition in 0, 3, 2.5:  # a number of another dtype
+            assert_equal(pg.where(condition, a, 2.5), np.where(condition, x, 2.5))
+            assert_equal(pg.where(condition, 7, a), np.where(condition, 7, x))
+        assert_equal(np.where(a, 7, a), np.where(x, 7, x))
 
 
 @pytest.mark.every
