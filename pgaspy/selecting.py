@@ -72,8 +72,8 @@ def _no_cast(given: np.dtype[Any], wanted: np.dtype[Any], casting: str) -> TypeE
 
 
 def _check_safe(values: Any, dtype: np.dtype[Any]) -> None:
-    """Refuse values of a dtype that is not cast safely; what has none, as a list of numbers, is taken."""
-    if isinstance(values, GlobalArray | np.ndarray | np.generic) and not np.can_cast(values.dtype, dtype, "safe"):
+    """Refuse arrays of a dtype that is not cast safely; all else, as a number or a list of some, is taken."""
+    if isinstance(values, GlobalArray | np.ndarray) and not np.can_cast(values.dtype, dtype, "safe"):
         raise _no_cast(values.dtype, dtype, "safe")
 
 

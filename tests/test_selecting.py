@@ -103,6 +103,8 @@ WRITING: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("putmask", (MASK, [7, 8, 9]), {}),
     ("putmask", (MASK, X * X), {}),
     ("putmask", (MASK, 5), {}),
+    ("putmask", (MASK, np.float64(2.7)), {}),
+    ("place", (MASK, np.float32(-3.5)), {}),
     ("copyto", (X[::-1].copy(),), {}),
     ("copyto", (X[0],), {"where": MASK}),
     ("copyto", (2,), {"where": MASK[0]}),
