@@ -51,8 +51,8 @@ def check_same(comm: MPI.Intracomm, name: str, nbytes: int) -> None:
     least = np.array([place, nbytes, -place, -nbytes])
     comm.Allreduce(MPI.IN_PLACE, least, MPI.MIN)
     if least[0] != -least[2]:
-        raise ValueError(f"{name} is not the same file on every process, as paths or working directories differ: all give "
-                         "one absolute path")
+        raise ValueError(f"{name} is not the same file on every process, as paths or working directories differ: all "
+                         "give one absolute path")
     if least[1] != -least[3]:
         raise ValueError(f"{name} is not the same file on every process, it has {least[1]} bytes on one and "
                          f"{-least[3]} on another: put it in a file system that they share")
