@@ -116,9 +116,9 @@ static int take_assigned(const method *own, PyObject *const *arguments, Py_ssize
 
 /* The same in a job of several processes, or of large arrays: see `attempts`. */
 
-/* The Python number in the place of one of NumPy's by which functions other than `power` and `ldexp` give the same of an
-   array of a dtype: with either, they compute in the same one. Else the number itself; a new reference,
-   or NULL with an exception set. */
+/* The Python number in the place of one of NumPy's by which functions other than `power` and `ldexp` give the same of
+   an array of a dtype: with either, they compute in the same one. Else the number itself; a new reference, or NULL with
+   an exception set. */
 static PyObject *as_plain_number(PyObject *x, PyArray_Descr *dtype)
 {
     const int type = dtype->type_num, is_wide = type == NPY_DOUBLE || type == NPY_CDOUBLE;
@@ -186,7 +186,8 @@ static int function_of_several(const method *own, PyObject *const *arguments, Py
 {
     PyObject *x = arguments[3], *y = n > 4 ? arguments[4] : Py_None, *out = NULL, *mask = Py_True;
     const PyUFuncObject *ufunc = (PyUFuncObject *)arguments[1];
-    if (!find_target(arguments + n, names, &out, &mask) || mask != Py_True || !PyUnicode_Check(arguments[2]) || PyUnicode_CompareWithASCIIString(arguments[2], "__call__")
+    if (!find_target(arguments + n, names, &out, &mask) || mask != Py_True
+            || !PyUnicode_Check(arguments[2]) || PyUnicode_CompareWithASCIIString(arguments[2], "__call__")
             || !PyObject_TypeCheck(arguments[1], Py_TYPE(its.power)) || ufunc->core_enabled || ufunc->nin != n - 3
             || (arguments[1] == its.power && is_plain_number(y)) || (n > 4 && y == Py_None))
         return 0;

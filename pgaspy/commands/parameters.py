@@ -195,13 +195,18 @@ def _parameters_of_messages(link: Link, interpreter: _Interpreter) -> dict[str, 
             "burst": _nbytes_at_once(1e-9 / link.bandwidth)}
 
 
+def _neighbours() -> tuple[int, int]:
+    """The ranks after this process's, and before it, in a ring."""
+    return (pg.RANK + 1) % pg.SIZE, (pg.RANK - 1) % pg.SIZE
+
+
 def _seconds_of_calls() -> float:
     """What the calls take by which a short message is sent, and received when it is there.
 
     T. Kielmann, H. Bal and K. Verstoep, *Fast Measurement of LogP Parameters for Message Passing Platforms*, 2000.
     """
     buffer, times = np.ones(1), []
-    following, before = (pg.RANK + 1) % pg.SIZE, (pg.RANK - 1) % pg.SIZE
+    following, before = _neighbours()
     for _ in range(N_SHORT):
         pg.COMM.Barrier()
         start = perf_counter()
@@ -216,7 +221,7 @@ def _seconds_of_calls() -> float:
 
 def _nbytes_at_once(seconds_per_byte: float) -> float:
     """What the link lets through at once when it was idle: the bytes for which a message takes less than for others."""
-    following, before = (pg.RANK + 1) % pg.SIZE, (pg.RANK - 1) % pg.SIZE
+    following, before = _neighbours()
     least = []
     for nbytes in N_BYTES_OF_BURSTS:
         sent, received, times = np.ones(nbytes, np.uint8), np.ones(nbytes, np.uint8), []
@@ -258,7 +263,7 @@ def _seconds_per_byte_copied() -> float:
 
     sent, received = np.ones(N_BYTES, np.uint8), np.ones(N_BYTES, np.uint8)
     x, y = np.ones(N_ELEMENTS), np.empty(N_ELEMENTS)
-    following, before = (pg.RANK + 1) % pg.SIZE, (pg.RANK - 1) % pg.SIZE
+    following, before = _neighbours()
     comm, found = pg.COMM, []
     for _ in range(MIN_REPEATED):
         comm.Barrier()

@@ -65,8 +65,7 @@ class Machine:
     @property
     def network(self) -> Network:
         """The network's parameters."""
-        return Network(self.latency, self.overhead, self.gap, 1 / self.bandwidth, 1 / self.copying,
-                       self.burst)
+        return Network(self.latency, self.overhead, self.gap, 1 / self.bandwidth, 1 / self.copying, self.burst)
 
     def memory_speed(self, nbytes: float) -> float:
         """That of kernels that work on so many bytes: between two that were measured, by the logarithm of the size."""

@@ -322,36 +322,37 @@ def test_what_is_right_is_not_disturbed(tmp_path: Path, monkeypatch: pytest.Monk
     assert stdout.count("right") == n
 
 
-def test_functions_of_the_same_arrays_are_told_apart(tmp_path: Path) -> None:
-    """Also where these come to all processes, by the same messages, and nothing is asked to be checked."""
-    program = tmp_path / "program.py"
-    program.write_text("import pgaspy as pg\nv = pg.array([3.0, 1, 2])\n"
-                       "w = pg.unique(v) if pg.RANK else pg.sort(v)\nprint(w.sum())\n")
-    done = run_job(2, str(program), cwd=tmp_path)
+def outputs_of_what_diverges(tmp_path: Path, program: str) -> tuple[str, str]:
+    """What two processes print of which each does something else, where nothing is asked to be checked."""
+    path = tmp_path / "program.py"
+    path.write_text(program)
+    done = run_job(2, str(path), cwd=tmp_path)
     assert done.returncode == 1
     assert "DivergenceError" in done.stderr
-    assert not done.stdout
+    return done.stdout, done.stderr
+
+
+def test_functions_of_the_same_arrays_are_told_apart(tmp_path: Path) -> None:
+    """Also where these come to all processes, by the same messages, and nothing is asked to be checked."""
+    stdout, _ = outputs_of_what_diverges(
+        tmp_path, "import pgaspy as pg\nv = pg.array([3.0, 1, 2])\n"
+                  "w = pg.unique(v) if pg.RANK else pg.sort(v)\nprint(w.sum())\n")
+    assert not stdout
 
 
 def test_floating_point_errors_that_one_process_alone_asks_for(tmp_path: Path) -> None:
     """It waits for the others, to be told of theirs."""
-    program = tmp_path / "program.py"
-    program.write_text("import numpy as np\nimport pgaspy as pg\nA = pg.ones(1000)\nif pg.RANK == 1:\n"
-                       "    np.seterr(all='raise')\nB = A + 1\nprint(float(B.sum()))\n")
-    done = run_job(2, str(program), cwd=tmp_path)
-    assert done.returncode == 1
-    assert "DivergenceError" in done.stderr
-    assert "on rank 1: np.errstate" in done.stderr
+    _, stderr = outputs_of_what_diverges(
+        tmp_path, "import numpy as np\nimport pgaspy as pg\nA = pg.ones(1000)\nif pg.RANK == 1:\n"
+                  "    np.seterr(all='raise')\nB = A + 1\nprint(float(B.sum()))\n")
+    assert "on rank 1: np.errstate" in stderr
 
 
 @pytest.mark.parametrize("n", [3, pytest.param(20000, marks=pytest.mark.long)])
 def test_an_element_that_is_taken_is_a_section(tmp_path: Path, n: int) -> None:
     """So that other ones are found, with nothing asked to be checked."""
-    program = tmp_path / "program.py"
-    program.write_text(f"import pgaspy as pg\nprint(float(pg.take(pg.arange({n}), 1 + pg.RANK)))\n")
-    done = run_job(2, str(program), cwd=tmp_path)
-    assert done.returncode == 1
-    assert "DivergenceError" in done.stderr
+    outputs_of_what_diverges(
+        tmp_path, f"import pgaspy as pg\nprint(float(pg.take(pg.arange({n}), 1 + pg.RANK)))\n")
 
 
 CAUGHT = """
