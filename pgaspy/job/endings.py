@@ -21,7 +21,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pgaspy.job import tracebacks
@@ -94,7 +94,7 @@ class _Failure:
         previous = sys.excepthook
 
         def excepthook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-            if not self._is_own_process():
+            if not self._is_own_process() or _goes_on():
                 previous(kind, error, trace)
                 return
             try:
@@ -206,6 +206,16 @@ def _is_read_by_interpreter() -> bool:
     except ValueError:
         return True
     return False
+
+
+def _goes_on() -> bool:
+    """Whether the program does, after an exception is printed that nobody can raise, as those of Cython's callbacks."""
+    if threading.current_thread() is not threading.main_thread():
+        return True
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and frame.f_code.co_name != "<module>":
+        frame = frame.f_back
+    return frame is not None
 
 
 def _traceback_of(error: BaseException) -> TracebackType | None:

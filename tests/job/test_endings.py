@@ -65,6 +65,34 @@ def test_success_of_a_job(tmp_path: Path) -> None:
     assert "end 1" in done.stdout
 
 
+def test_a_program_goes_on_after_an_exception_that_is_only_printed(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(f"""{START}
+import sys, threading
+def ignored():
+    try:
+        raise ValueError("of a callback")
+    except ValueError:
+        sys.excepthook(*sys.exc_info())
+if job.rank == 1:
+    ignored()
+    thread = threading.Thread(target=ignored)
+    thread.start()
+    thread.join()
+comm.Barrier()
+print("end", job.rank)
+comm.Barrier()
+def hook(*_):
+    previous(*_)
+sys.excepthook, previous = hook, sys.excepthook
+raise KeyError("at the end")
+""")
+    done = run_job(2, "program.py", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.count("ValueError: of a callback") == 2, done.stderr
+    assert {"end 0", "end 1"} <= {*done.stdout.split("\n")}
+    assert "uncaught KeyError" in done.stderr
+
+
 def test_one_process_hooks_what_is_printed(tmp_path: Path) -> None:
     program = "plain = sys.exit\nfrom pgaspy.job.procgrid import world\nassert world().size == 1\n"
     program += "assert sys.excepthook is not sys.__excepthook__\nassert sys.exit is plain\nraise ValueError('bad')\n"
