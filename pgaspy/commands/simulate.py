@@ -108,10 +108,13 @@ def simulate(program: str, arguments: Sequence[str], sizes: Sequence[int], file:
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     reports = []
-    speaks = not launchers.name() or pg.RANK == 0  # without a launcher, MPI is not started
+    is_alone = not launchers.name()  # then, MPI is not started
+    speaks = is_alone or pg.RANK == 0
+    settings = Settings(machine, tasks, value, steps, kernels, spread,
+                        together=None if is_alone or pg.SIZE == 1 else pg.COMM)
     for size in sizes:
         try:
-            reports.append(simulated(found, size, Settings(machine, tasks, value, steps, kernels, spread)))
+            reports.append(simulated(found, size, settings))
         except SimulationError as error:
             raise click.ClickException(f"{program} on {size} processes: {error}") from error
         if not as_data and speaks:

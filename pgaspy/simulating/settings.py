@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pgaspy.simulating.machine import Machine
 from pgaspy.simulating.measuring import KernelTimes
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 __all__ = ["Settings", "SimulationError"]
 
@@ -35,6 +38,8 @@ class Settings:
         from them is refused.
     hands_over
         Whether processes have time, while they wait for a value, for what could be postponed.
+    together
+        The communicator of the processes that measure at once, if several do.
     """
 
     machine: Machine
@@ -44,3 +49,4 @@ class Settings:
     kernels: KernelTimes | None = None
     spread: int | None = None
     hands_over: bool = False
+    together: MPI.Intracomm | None = None

@@ -7,14 +7,19 @@ import resource
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from pgaspy.execution.engine import RECEIVED_AT_ONCE_BYTES, WINDOW_BYTES
 from pgaspy.simulating.critical_path import CriticalPath, critical_path
+from pgaspy.simulating.graphs import Begin, Pass
 from pgaspy.simulating.player import Course, Rules, Stalled, Totals, play
 from pgaspy.simulating.ranks import Classes, Likes
 from pgaspy.simulating.scripts import CommandLine, Script, conflicts, script_of
 from pgaspy.simulating.settings import Settings, SimulationError
 from pgaspy.supervision.checking import difference
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 __all__ = ["Simulation", "simulate"]
 
@@ -97,6 +102,8 @@ def _simulated(program: CommandLine, size: int, settings: Settings) -> Simulatio
                                   "send each other is too different")
 
     add(list(range(size)) if size <= MAX_ALL else [size // 2])
+    if settings.together is not None and size <= MAX_ALL:
+        _exchange(scripts, settings.together)
     classes = Classes(scripts[size // 2].grids, size)
     if size > MAX_ALL:
         add(classes.examples)
@@ -123,6 +130,24 @@ def _simulated(program: CommandLine, size: int, settings: Settings) -> Simulatio
             size, courses, classes.shares(list(courses)), critical_path(courses), scripts[size // 2].status,
             sum(own.seconds for own in scripts.values()) / len(scripts), seconds,
             resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10)
+
+
+def _exchange(scripts: Mapping[int, Script], together: MPI.Intracomm) -> None:
+    """Have each script take what it took where it was measured by the process in its place, as processors are unequal.
+
+    Collective.
+    """
+    measured = {rank: [step.seconds for step in own.steps if isinstance(step, Begin | Pass)]
+                for rank, own in scripts.items() if rank % together.size == together.rank}
+    for found in together.allgather(measured):
+        for rank, seconds in found.items():
+            left = iter(seconds)
+            scripts[rank].steps[:] = [_lasting(step, next(left)) if isinstance(step, Begin | Pass) else step
+                                      for step in scripts[rank].steps]
+
+
+def _lasting(step: Begin | Pass, seconds: Any) -> Begin | Pass:
+    return replace(step, seconds=seconds) if isinstance(step, Begin) else step._replace(seconds=seconds)
 
 
 def _compare(scripts: Mapping[int, Script]) -> None:

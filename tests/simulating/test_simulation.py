@@ -105,6 +105,33 @@ def test_each_process_draws_what_it_takes_of_what_was_measured(tmp_path: Path) -
     assert drawn[0] != drawn[1]
 
 
+def test_a_process_takes_what_was_measured_in_its_place(tmp_path: Path) -> None:
+    """Of two that measure, the second is slow: so it is in the job."""
+    class Times(KernelTimes):
+        def __init__(self, seconds: float) -> None:
+            super().__init__()
+            self._seconds = seconds
+
+        def of(self, nodes: Any, nbytes_of: Any, nbytes_besides: int) -> Any:
+            return {node: [self._seconds] for node in nodes if isinstance(node, kernel_nodes.KernelCall)}
+
+    class Together:
+        def __init__(self, rank: int, others: list[Any]) -> None:
+            self.rank, self.size, self._others = rank, 2, others
+
+        def allgather(self, own: Any) -> list[Any]:
+            self._others.append(own)
+            return self._others
+
+    file = tmp_path / "alone.py"
+    file.write_text("import pgaspy as np\na = np.zeros(100)\na += 1\nnp.sync()\n")
+    found: list[Any] = []
+    for rank, seconds in enumerate((1.0, 3.0)):
+        options = settings(kernels=Times(seconds), together=Together(rank, found))
+        both = simulate(CommandLine(str(file), False), 4, options)
+    assert [round(course.totals.computing) for course in both.courses.values()] == [1, 3, 1, 3]
+
+
 def test_kernels_are_measured_after_all_arrays_that_the_program_had_besides(tmp_path: Path) -> None:
     """Those, too, that it made after the first time."""
     class Times(KernelTimes):
