@@ -154,6 +154,8 @@ def selected(view: View, key: Any, value: Indices | None = None) -> Selection:
         if is_mask:
             _check_mask(k, extents, axis)
             k = _where_true(k)
+        elif (known := _known(k)) is not None and find_beyond(known, extents[0]) is None:
+            k = known
         terms.append(Term(k, d, n_dims, None if is_mask else (axis, extents[0])))
         axis, d = axis + n_dims, d + n_dims
     shape = _joint_shape(terms)
@@ -242,7 +244,18 @@ def _check_within(indices: Indices, axis: int, extent: int) -> None:
 
 def _where_true(mask: Indices) -> Indices:
     """The numbers, in row-major order, of the elements of a mask that are true."""
-    return positions(mask) if isinstance(mask, GlobalArray) else np.flatnonzero(mask)
+    if isinstance(mask, GlobalArray):
+        known = _known(mask)
+        return positions(mask) if known is None else np.flatnonzero(known)
+    return np.flatnonzero(mask)
+
+
+def _known(indices: Indices) -> NDArray[Any] | None:
+    """Few indices of a global array, as they are now, where nobody has to be waited for; else None."""
+    if not isinstance(indices, GlobalArray) or not small.is_on or world().size > 1 or is_planning():
+        return None
+    seen = small.seen(indices)
+    return None if seen is None else seen.copy()
 
 
 def _joint_shape(terms: Sequence[Term]) -> tuple[int, ...]:
@@ -425,7 +438,7 @@ def fetched(a: GlobalArray, selection: Selection) -> GlobalArray:
 
 def _is_taken_along(selection: Selection, layout: Layout, dtype: np.dtype[Any]) -> bool:
     """Whether each process takes its part of the result, in a layout, from its part of the view, which has all of the
-    one dimension that is indexed, after others: by indices that are the same everywhere, and right.
+    one dimension that is indexed, beside others: by indices that are the same everywhere, and right.
     """
     own, (term, *others) = selection.view.own_layout, selection.terms
     d, n_behind = term.first, selection.view.ndim - term.first - term.n_dims

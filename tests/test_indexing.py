@@ -485,15 +485,33 @@ def test_what_repeats_elements_is_not_written_to(assign: Any) -> None:
 
 @pytest.mark.recorded
 def test_numbers_of_elements_are_made_by_one_kernel() -> None:
-    x = np.arange(60.0).reshape(3, 20)
-    a, i = pg.array(x), pg.array(np.arange(-20, 20))
+    x, many = np.arange(60.0).reshape(3, 20), np.arange(100_000) % 40 - 20
+    a, i = pg.array(x), pg.array(many)
     pg.sync()
     before = pg.stats()
     found = a[:, i]
     pg.sync()
     done = pg.stats() - before
     assert (done.n_recorded, done.n_fused, done.n_kernels) == (3, 2, 1)
-    assert_equal(found, x[:, np.arange(-20, 20)])
+    assert_equal(found, x[:, many])
+
+
+def test_few_indices_that_are_there_are_taken_as_they_are() -> None:
+    """By one call per process, as those of NumPy are: on one process; and what is written to them later is not read."""
+    x = np.arange(600_000.0).reshape(3, 200_000)
+    a, i = pg.array(x), pg.array([2, -1, 0])
+    mask = pg.array([True, False, True])
+    for key, numpys in (((slice(None), i), (slice(None), [2, -1, 0])), ((mask,), [0, 2])):
+        a += 1
+        x += 1
+        found = a[key]
+        i += 1
+        mask[...] = False
+        assert_equal(found, x[numpys])
+        i -= 1
+        mask[[0, 2]] = True
+    with pytest.raises(IndexError, match="index -200001 is out of bounds for axis 1"):
+        a[:, pg.array([1, -200_001])].gather()
 
 
 @mpi
