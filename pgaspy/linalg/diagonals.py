@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 from typing import Any
 
@@ -11,20 +10,18 @@ from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import DTypeLike, NDArray
 
 import pgaspy as pg
+from pgaspy import ufuncs
 from pgaspy.blockmath import common_places
 from pgaspy.creation import as_operand
 from pgaspy.dispatch import implements
-from pgaspy.layout import Layout
+from pgaspy.layout import Layout, replicated
 from pgaspy.pivoting import either
+from pgaspy.scheduling.functions import WHERE
 from pgaspy.small_calls import MAX_CROSSED, by_numpy
 from pgaspy.tasks import perform
 
 __all__ = ["clear_lower", "clear_upper", "copied_diagonal", "diagonal", "matrix_diagonal", "matrix_trace", "trace",
            "tril", "triu"]
-
-ROWS_AT_ONCE_BYTES = 1 << 20
-"""Of the masks that say which elements of some rows are cleared."""
-
 
 @implements(np.diagonal)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> pg.GlobalArray:
@@ -106,18 +103,14 @@ def tril(m: Any, k: int = 0) -> pg.GlobalArray:
     array([[1., 0., 0.],
            [1., 1., 0.]])
     """
-    L = _copy_of_matrices(m)
-    clear_upper(L, k)
-    return L
+    return _triangle(m, np.greater_equal, k)
 
 
 @implements(np.triu)
 @by_numpy(lambda m, k=0: np.triu(m, operator.index(k)))
 def triu(m: Any, k: int = 0) -> pg.GlobalArray:
     """A copy with zeros below the k-th diagonal, and so an upper triangle; see `tril`. Collective."""
-    U = _copy_of_matrices(m)
-    clear_lower(U, k)
-    return U
+    return _triangle(m, np.less_equal, k)
 
 
 @implements(np.linalg.diagonal)
@@ -139,27 +132,35 @@ def _take_diagonal(d: NDArray[Any], a: NDArray[Any], rows: NDArray[np.int64], co
     d[..., i] = a[..., i, j]
 
 
-def _copy_of_matrices(m: Any) -> pg.GlobalArray:
+def _triangle(m: Any, compare: np.ufunc, k: int) -> pg.GlobalArray:
     m = as_operand(m)
     if not m.ndim:
         raise TypeError("a triangle is one of an array of at least one dimension")
-    return pg.broadcast_to(m, (len(m), len(m))).copy() if m.ndim == 1 else m.copy()
+    if m.ndim == 1:
+        m = pg.broadcast_to(m, (len(m), len(m)))
+    found = pg.empty_like(m)
+    _keep(m, compare, k, found)
+    return found
 
 
 def clear_lower(A: pg.GlobalArray, k: int = 0) -> None:
     """Zeros below the k-th diagonal of a whole array, of its last two dimensions."""
-    perform(functools.partial(_clear, np.greater, operator.index(k)), pg.update(A), A.global_indices(-2),
-            A.global_indices(-1))
+    _keep(A, np.less_equal, k, A)
 
 
 def clear_upper(A: pg.GlobalArray, k: int = 0) -> None:
     """Zeros above the k-th diagonal of a whole array, of its last two dimensions."""
-    perform(functools.partial(_clear, np.less, operator.index(k)), pg.update(A), A.global_indices(-2),
-            A.global_indices(-1))
+    _keep(A, np.greater_equal, k, A)
 
 
-def _clear(is_beyond: np.ufunc, k: int, a: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
-    """Zeros where a row's index is beyond the column's, less k; some rows at a time, so that masks are small."""
-    step = max(ROWS_AT_ONCE_BYTES // max(len(columns), 1), 1)
-    for i in range(0, len(rows), step):
-        np.copyto(a[..., i:i + step, :], np.zeros((), a.dtype), where=is_beyond(rows[i:i + step, None], columns - k))
+def _keep(A: pg.GlobalArray, compare: np.ufunc, k: int, found: pg.GlobalArray) -> None:
+    """The elements whose row's index, plus k, compares so with their column's, and zeros: by one kernel, where they are
+    to lie.
+    """
+    n_rows, n_columns = A.shape[-2:]
+    first = min(max(operator.index(k), -n_rows), n_columns)
+    rows, columns = (pg.arange(start, start + n, layout=replicated((n,), pg.SIZE))
+                     for start, n in ((first, n_rows), (0, n_columns)))
+    is_kept = pg.empty_like(found, bool)
+    ufuncs.apply(compare, (rows[:, None], columns), (is_kept,))
+    ufuncs.apply(WHERE, (is_kept, A, np.zeros((), A.dtype)), (found,))

@@ -12,7 +12,7 @@ from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 
 import pgaspy as pg
-from pgaspy.linalg import diagonals, layouts, one_call
+from pgaspy.linalg import layouts, one_call
 from tests.algorithms.test_factorisations import BLOCKS, GRIDS, dealt, on_some_grid
 from tests.layouts import NAMES as LAYOUTS
 from tests.layouts import layout_of
@@ -585,10 +585,15 @@ class TestTriangles:
         a = np.full((5, 5), np.nan)
         assert_equal(pg.triu(pg.array(a), 2), np.triu(a, 2))
 
-    def test_in_strips_of_rows(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(diagonals, "ROWS_AT_ONCE_BYTES", 30)
-        a = random_matrix((50, 13))
-        assert_equal(pg.tril(pg.array(a), 1), np.tril(a, 1))
+    def test_one_kernel_makes_them(self) -> None:
+        A = pg.ones((300, 300))
+        pg.sync()
+        before = pg.stats()
+        L = pg.tril(A, -1)
+        pg.sync()
+        done = pg.stats() - before
+        collectively(done.n_kernels <= 1 and done.n_messages == 0)
+        assert_equal(L, np.tril(np.ones((300, 300)), -1))
 
     @pytest.mark.parametrize("size", [2, 12])
     def test_nothing_moves(self, size: int) -> None:
