@@ -6,7 +6,19 @@
 static struct {
     PyObject *frame_of_program, *is_program_file;       /* a function, and a cache */
     PyObject *file;                                     /* of the program, that was asked for last */
+    PyObject *outside;                                  /* in the place of the code that has called, where none has */
 } callers;
+
+/* Whether any code in Python is executed in this thread, and not a function in C alone that it was begun with. */
+static int is_in_python(void)
+{
+    PyThreadState *state = PyThreadState_Get();
+#if PY_VERSION_HEX < 0x030D0000
+    return state->cframe->current_frame != NULL;
+#else
+    return state->current_frame != NULL;
+#endif
+}
 
 /* Whether a file is part of the program, of those that are known, else None: a borrowed reference. NULL with an
    exception set. */
@@ -24,6 +36,10 @@ static PyObject *is_of_program(PyObject *file)
 /* Where the program is: a code object, and the instruction. NULL with an exception set. */
 static PyObject *caller(int *instruction)
 {
+    if (!is_in_python()) {
+        *instruction = 0;
+        return Py_NewRef(callers.outside);
+    }
     PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get()), *first = NULL;
     PyObject *is_program = NULL;
     for (first = (PyFrameObject *)Py_XNewRef((PyObject *)frame); frame; ) {
@@ -57,5 +73,6 @@ static int begin_callers(void)
     callers.frame_of_program = module ? PyObject_GetAttrString(module, "frame_of_program") : NULL;
     callers.is_program_file = callers.frame_of_program ? PyObject_GetAttrString(module, "is_program_file") : NULL;
     Py_XDECREF(module);
-    return callers.is_program_file ? 0 : -1;
+    callers.outside = callers.is_program_file ? (PyObject *)PyCode_NewEmpty("<no Python>", "<module>", 1) : NULL;
+    return callers.outside ? 0 : -1;
 }

@@ -9,13 +9,14 @@ static int is_plain_number(PyObject *x)         /* see `operands.WEAK` */
     return PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyComplex_CheckExact(x);
 }
 
-/* Where the value of an operand is that is a number: of NumPy's itself, or a Python number as one of a dtype, in memory
+/* Where the value of an operand is that is a number, as one of a dtype: in NumPy's itself, or of a Python number in memory
    for it. NULL without an exception where it is refused. */
 static void *value_of(PyObject *x, PyArray_Descr *dtype, void *memory)
 {
+    const int type = dtype->type_num;
     if (PyArray_IsScalar(x, Double))
-        return &PyArrayScalar_VAL(x, Double);
-    const int type = dtype->type_num, is_of_float = type == NPY_DOUBLE || type == NPY_FLOAT;
+        return type == NPY_DOUBLE ? &PyArrayScalar_VAL(x, Double) : NULL;
+    const int is_of_float = type == NPY_DOUBLE || type == NPY_FLOAT;
     if (!(PyLong_Check(x) || (is_of_float && PyFloat_CheckExact(x))))
         return NULL;
     const double real = is_of_float ? PyFloat_AsDouble(x) : 0;

@@ -831,6 +831,9 @@ class GlobalArray:
                     return ufuncs.apply_operator(ufunc, made, x, None, y)
                 if x.__class__ in WEAK:
                     return ufuncs.apply_operator(ufunc, made, y, None, x, True)
+        elif ufunc is np.matmul and small.is_on and casting == "same_kind" and not (out or dtype or options) and (
+                found := functions.product(*inputs)) is not None:
+            return of_elements(*found)
         if any(map(_has_functions, (*inputs, *out))):
             return NotImplemented
         if ufunc.signature is not None:

@@ -32,6 +32,7 @@ from pgaspy.kernels import bindings
 from pgaspy.layout import Layout
 from pgaspy.operands import (
     WEAK,
+    Elements,
     as_extents,
     as_numbers,
     as_numpy,
@@ -296,6 +297,8 @@ def array(object: Any, dtype: DTypeLike | None = None, *, copy: bool | None = Tr
     if not copy or ndmin:
         found = asarray(object, dtype, layout=layout, onenode=onenode, device=device, copy=copy)
         return found[(None,) * max(ndmin - found.ndim, 0) + (...,)]
+    if isinstance(object, Elements):
+        object = object.copy()
     if isinstance(object, GlobalArray):
         new = object.copy() if dtype is None else object.astype(dtype)
         if layout is None and onenode is None:
@@ -362,7 +365,9 @@ def as_array(x: Any) -> GlobalArray | NDArray[Any]:
         For masked arrays.
     """
     refuse_masked(x)
-    return x._plain() if isinstance(x, GlobalArray) else array(x) if has_arrays(x) else as_numpy(x)
+    if isinstance(x, GlobalArray):
+        return x._plain()
+    return array(x) if isinstance(x, Elements) or has_arrays(x) else as_numpy(x)
 
 
 def as_values(x: Any, dtype: np.dtype[Any]) -> GlobalArray | NDArray[Any]:

@@ -125,6 +125,9 @@ def _is_writer(layout: Layout) -> bool:
 def _checked_path(file: str | os.PathLike[str]) -> str:
     if stand_ins() is not None:
         raise RuntimeError("a simulated job has no files: leave out what loads and saves, or make the array by empty()")
+    if not isinstance(file, str | bytes | os.PathLike):
+        raise TypeError("a file is given by its path, str, bytes or os.PathLike, as each process opens it: not as "
+                        f"{type(file).__name__}")
     path = os.fsdecode(file)
     if "\0" in path:
         raise ValueError(f"a path has no null characters: {path!r}")

@@ -15,12 +15,13 @@ from pgaspy.creation import arange, as_array, as_values
 from pgaspy.dispatch import implements
 from pgaspy.host.call_sites import warn
 from pgaspy.indexing import Selection, as_indices, bring, counted, fetched, repeated
+from pgaspy.operands import Elements
 from pgaspy.selecting import flatnonzero, take
 
 __all__ = ["ndenumerate"]
 
 
-class FlatElements:
+class FlatElements(Elements):
     """`A.flat`: the elements of an array in row-major order, to be read and written by any key of one dimension."""
 
     def __init__(self, array: GlobalArray) -> None:

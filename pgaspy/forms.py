@@ -25,7 +25,7 @@ class Form(NamedTuple):
     loop
         The dtypes, that of the result last.
     number_dtype
-        A number is taken as one of it.
+        A number is taken as one of it: that of the last operand, where none is Python's.
     is_array
         Of each operand, whether it is an array, or a number.
     is_cast
@@ -75,7 +75,7 @@ def form_of(ufunc: np.ufunc, dtype: np.dtype[Any], other: Any, is_first: bool, i
     kernel = kernel_for(ufunc, ufunc.__name__, (*dtypes, loop[-1]), loop)
     if kernel < 0 or (is_in_place and loop[-1] != dtype):
         return None  # what has no kernel with these casts is left to NumPy's function, whose bits are others
-    number = next((own for d, own in zip(described, loop, strict=False) if not isinstance(d, tuple)), loop[-1])
+    number = next((own for d, own in zip(described, loop, strict=False) if not isinstance(d, tuple)), loop[-2])
     is_array = tuple([isinstance(d, tuple) for d in described])
     return form_by(kernel, ufunc, loop, number, is_array, dtypes != [*loop[:-1]])
 

@@ -11,6 +11,7 @@ __all__ = ["FORMER", "INSTEAD", "instead_of", "missing"]
 
 _LOAD = "pg.load(file) of a file in NumPy's format .npy, or pg.array of what NumPy reads"
 _SAVE = "pg.save(file, A)"
+_WRITE = f"{_SAVE} for the format .npy; for others NumPy's on rank 0, of what all get by x = A.gather(root=0)"
 _PRINT = "pg.print_once(A), with np.printoptions"
 _OF_PART = "that of the local part, as in A.local()."
 
@@ -32,11 +33,11 @@ INSTEAD = {
     "polynomial": "numpy.polynomial, whose functions that evaluate series, as legval, take global arrays",
     "resize": "A = pg.resize(A, shape), which makes a new array",
     "row_stack": "pg.vstack((A, B))",
-    "savetxt": _SAVE,
-    "savez": _SAVE,
-    "savez_compressed": _SAVE,
+    "savetxt": _WRITE,
+    "savez": _WRITE,
+    "savez_compressed": _WRITE,
     "strides": _OF_PART + "strides",
-    "tofile": _SAVE,
+    "tofile": _WRITE,
     "typing": "numpy.typing, of NumPy's arrays; pgaspy's own are pg.GlobalArray",
 }
 """For arrays A and B, vectors a and b."""

@@ -23,8 +23,8 @@ from pgaspy.scheduling.operations import BaseView
 from pgaspy.supervision.recorder import take
 
 __all__ = [
-    "PARTS_FROM_BYTES", "WEAK", "Operand", "as_base_view", "as_element", "as_extents", "as_numbers", "as_numpy",
-    "check_device", "check_dtype", "check_order", "described", "dtype_of_cast", "has_arrays", "native",
+    "PARTS_FROM_BYTES", "WEAK", "Elements", "Operand", "as_base_view", "as_element", "as_extents", "as_numbers",
+    "as_numpy", "check_device", "check_dtype", "check_order", "described", "dtype_of_cast", "has_arrays", "native",
     "operand_from_numpy", "own_part", "refuse_masked", "refuse_truths", "with_parts",
 ]
 
@@ -131,6 +131,14 @@ def as_element(x: Any, dtype: np.dtype[Any]) -> Any:
         np.zeros(1, of_truth)[0] = np.broadcast_to(np.zeros((), of_truth), shape)
         return x[(0,) * len(shape)] if hasattr(x, "shape") else x
     return x
+
+
+class Elements:
+    """What is taken for the array that its `copy` makes, where an array is asked for."""
+
+    def copy(self) -> Any:
+        """The elements, as a new global array. Collective."""
+        raise NotImplementedError
 
 
 def has_arrays(x: Any) -> bool:

@@ -309,6 +309,16 @@ def test_flatten_copies_and_clip_reads_before_it_writes() -> None:
     assert_equal(pg.clip(B, 2, B[::-1], out=B), np.clip(x, 2, x[::-1]))
 
 
+def test_flat_elements_are_an_array_where_one_is_asked_for() -> None:
+    """Without an iteration over them, of which there would be a warning."""
+    x = np.arange(24).reshape(4, 6) % 5
+    a = pg.array(x)
+    for call in pg.array, pg.asarray, pg.bincount, pg.sort:
+        assert_equal(call(a.flat), getattr(np, call.__name__)(x.ravel()))
+    pg.array(a.flat)[...] = 7
+    assert_equal(a, x)
+
+
 def test_slices_take_integers_only() -> None:
     A = pg.arange(6)
     assert_equal(A[1:4], np.arange(1, 4))

@@ -74,6 +74,7 @@ LIKE_NUMPY = [
     ("np.broadcast_to(b, (2, 5))[...] = 1", "read-only"),
     ("np.broadcast_to(b, (7, 5))[...] = a", "read-only"),
     ("np.add(a, 1, out=np.broadcast_to(b, (7, 5)))", "read-only|broadcast"),
+    ("np.broadcast_to(a, (2, -1, 7, 5))", "non-negative"),
     ("np.broadcast_to(a, (7, 4))", r"\(7, 5\).*\(7, 4\)"),
     ("a.sum(axis=2)", "axis 2 is out of bounds for array of dimension 2"),
     ("a.sum(axis=(0, 0))", "duplicate|repeated"),

@@ -222,6 +222,8 @@ def test_where_takes_true_and_false() -> None:
     assert_equal(np.negative(a, out=out, where=0), np.full(4, 9.0))
     assert_equal(np.add(a, 5, out=out.copy(), where=[1, 0, 0.5, 0]), [5.0, 9, 7, 9])
     assert_equal(np.negative(a, out=out, where=False), np.full(4, 9.0))
+    for operands in (np.float64(1), 2.0), ([1.0] * 4, np.int32(2)), (2.0, np.float64(1)):
+        assert_equal(np.add(*operands, out=out), np.full(4, 3.0))
     assert_equal(np.negative(a, out=out, where=True), -np.arange(4.0))
 
 
@@ -427,3 +429,19 @@ def test_of_two_mistakes_the_dtypes_come_first() -> None:
     a, b = pg.ones((2, 1), bool), pg.ones((3, 4), bool)
     raises_everywhere(TypeError, "boolean subtract", lambda: a - b)
     raises_everywhere(TypeError, "boolean subtract", lambda: np.subtract(a, b, out=pg.ones((5, 5), bool)))
+
+
+@pytest.mark.parametrize("n", [9, 30_000])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u4"])
+def test_negatives_of_elements_that_lie_apart(dtype: str, n: int) -> None:
+    """Of which NumPy 2.4 stores others, where they are 64 or 16 bytes apart."""
+    for step, layout in itertools.product((4, 8, 24), (("block", "*"), ("*", "block"))):
+        x = np.arange(1, step * n + 1).astype(dtype).reshape(n, step)
+        for where in True, np.arange(n) % 3 > 0:
+            A, B = pg.array(x, layout=pg.Distribution(*layout)), pg.zeros((n, 3), dtype)
+            a, given = A[:, 0], where if where is True else pg.array(where)
+            np.negative(a, out=B[:, 1], where=given)
+            np.negative(a, out=a, where=given)
+            expected = np.where(where, -x[:, 0].copy(), x[:, 0])
+            assert_equal(a, expected)
+            assert_equal(B[:, 1], np.where(where, expected, 0).astype(dtype))

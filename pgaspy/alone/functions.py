@@ -40,6 +40,7 @@ from pgaspy.alone.small import (
     operand,
     ready,
     source_of_copy,
+    source_of_new,
     takes,
 )
 from pgaspy.blas import add_product
@@ -91,8 +92,6 @@ def computed(ufunc: np.ufunc, x: Any, y: Any = None, is_first: bool = False) -> 
         b = operand(y)
         if b is None or (b.shape != shape and b.shape and (shape := _joint_shape(a, b, y)) is None):
             return None
-        if is_first and b.shape:
-            return None  # whose dtype, which may be another object, the result would have
         other, operands = b.dtype, (b, a) if is_first else (a, b)
     dtype = _exact_result(ufunc, a.dtype, other)
     if not takes(shape) and (dtype is None or not are_few(math.prod(shape), dtype)):
@@ -103,10 +102,13 @@ def computed(ufunc: np.ufunc, x: Any, y: Any = None, is_first: bool = False) -> 
     elif takes_first_zero and (is_first or not shape):
         found = called(_FIRST_ZERO[ufunc], *operands)
     else:
-        form = None if is_first and y.__class__ not in WEAK else form_of(ufunc, a.dtype, other, is_first, False)
+        dtypes = (other, a.dtype, False) if is_first and y.__class__ not in WEAK else (a.dtype, other, is_first)
+        form = form_of(ufunc, *dtypes, False)
         found = None if form is None else called(_by_kernel, form, shape, operands)
-    if found is None or not shape:
-        return None if found is None else (found, OF_NUMBER)
+    if found is None or (is_first and dtype is not None and found.dtype is not dtype):
+        return None  # that of NumPy's operand, which may be another object
+    if not shape:
+        return found, OF_NUMBER
     like = like_of_all((x, y), (a.shape, b.shape), shape) if y.__class__ in kinds else like_of(x)
     return _result(found, like, x, *((y,) if y.__class__ in kinds or y.__class__ is np.ndarray else ()))
 
@@ -179,11 +181,13 @@ def _result(elements: NDArray[Any], like: Any, *arrays: Any) -> Small:
 def is_computed_into(ufunc: np.ufunc, out: Any, where: Any, x: Any, y: Any = None) -> bool:
     """A function of a global array and another operand, in any order, or of the array alone, into a global array of the
     result's dtype, where a mask is true, or everywhere; whether it was computed.
+
+    What NumPy computes of one operand is stored beside it where elements lie apart (see `nodes`).
     """
     is_first = x.__class__ not in kinds
     array, other = (y, x) if is_first else (x, y)
     a, target = ready(array), ready(out)
-    if a is None or target is None or not is_writable(out):
+    if a is None or target is None or not is_writable(out) or (other is None and not target.flags.c_contiguous):
         return False
     mask = where if where is True or where.__class__ not in kinds else operand(where)
     is_number = other is None or other.__class__ in WEAK
@@ -244,33 +248,40 @@ def _where(dtype: np.dtype[Any], mask: NDArray[Any], *operands: Any) -> NDArray[
 
 
 def product(x: Any, y: Any) -> Small | None:
-    """A product of matrices and vectors; None if it is not computed here."""
-    if x.__class__ not in kinds or y.__class__ not in kinds or not is_clear():
+    """A product of matrices and vectors, one of which may be NumPy's; None if it is not computed here."""
+    if not is_clear() or not any(of.__class__ in kinds for of in (x, y)):
         return None
     a, b = operand(x, MAX_MATRIX), operand(y, MAX_MATRIX)
     if a is None or b is None or a.dtype is not b.dtype or not (a.dtype.kind in "iu" or a.dtype.char in "fdFD"):
         return None
+    is_numpys = x.__class__ not in kinds or y.__class__ not in kinds
     if a.ndim == b.ndim > 2:
-        return _product_of_stacks(x, a, y, b)
+        return None if is_numpys else _product_of_stacks(x, a, y, b)
     if not (1 <= a.ndim <= 2 and 1 <= b.ndim <= 2 and a.shape[-1] == b.shape[0]):
         return None
     if a.ndim == b.ndim == 2:
-        return _product_of_matrices(x, a, y, b)
+        return _product_of_matrices(x, a, y, b, is_numpys)
     matrix, vector, like, last = (a, b, x, 1) if a.ndim == 2 else (b.T, a, y, 0)
     if matrix.ndim == 1 and matrix.strides[0] < 0:
         matrix = np.ascontiguousarray(matrix)
     elif min(matrix.strides) <= 0:
         return None
     found = called(np.matmul, matrix, np.ascontiguousarray(vector))
-    return found, (likeness(sum_along, view_like(like), (last,)), None, True) if found.shape else OF_NUMBER
+    if not found.shape:
+        return found, OF_NUMBER
+    if like.__class__ not in kinds:
+        return found, source_of_new(found.shape)
+    return found, (likeness(sum_along, view_like(like), (last,)), None, True)
 
 
-def _product_of_matrices(x: Any, a: NDArray[Any], y: Any, b: NDArray[Any]) -> Small | None:
+def _product_of_matrices(x: Any, a: NDArray[Any], y: Any, b: NDArray[Any], is_numpys: bool) -> Small | None:
     m, n = a.shape[0], b.shape[1]
     if min(*a.strides, *b.strides) <= 0 or m * n > MAX_ELEMENTS or m * a.shape[1] * n > MAX_PRODUCTS:
         return None
     found = np.empty((m, n), a.dtype)
     called(add_product, found, a, b, 1, 0)
+    if is_numpys:
+        return found, source_of_new(found.shape)
     return found, (likeness(multiply, view_like(x), view_of(view_like(y))), None, True)
 
 

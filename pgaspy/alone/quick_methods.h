@@ -145,7 +145,7 @@ static PyObject *plain_operand(PyObject *ufunc, PyObject *x, PyObject *y)
 /* Attempt a function of an array and an operand, which comes first or not; into another one, if there is one. */
 static int attempt_of_several(PyObject *ufunc, PyObject *x, PyObject *y, int is_first, PyObject *out, PyObject **found)
 {
-    PyObject *other = plain_operand(ufunc, x, y);
+    PyObject *other = is_array(x) ? plain_operand(ufunc, x, y) : Py_NewRef(y);
     const int answer = !other ? -1 : is_first && !is_plain_number(other) ? 0
                      : out ? its.attempts->into(ufunc, out, x, other, is_first, found)
                            : its.attempts->operator_(ufunc, x, other, is_first, found);

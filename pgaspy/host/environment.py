@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import warnings
 from collections import defaultdict
@@ -78,16 +77,20 @@ def check(comm: MPI.Intracomm) -> None:
         if variable.values and value(name) not in variable.values:
             raise ValueError(f"{name}={value(name)} is not one of {', '.join(variable.values)}")
         if variable.is_seconds and value(name) and not _is_positive(value(name)):
-            raise ValueError(f"{name}={value(name)} is not a positive number of seconds")
+            raise ValueError(f"{name}={value(name)} is not a positive number of seconds, of at most a year")
     if comm.rank == 0:
         for name in sorted(os.environ):
             if name.startswith(PREFIX) and name not in VARIABLES:
                 warnings.warn(_unknown(name), stacklevel=2)
 
 
+MAX_SECONDS = 366 * 86400
+"""What clocks and timers take: 1e10, for never, is more than some do."""
+
+
 def _is_positive(text: str) -> bool:
     try:
-        return 0 < float(text) < math.inf
+        return 0 < float(text) <= MAX_SECONDS
     except ValueError:
         return False
 

@@ -312,6 +312,12 @@ static int is_broadcast(const affine *self, PyObject *shape)
 {
     const Py_ssize_t n_more = PyTuple_GET_SIZE(shape) - ndim_of(self);
     int is = n_more >= 0;
+    for (Py_ssize_t d = 0; d < PyTuple_GET_SIZE(shape); d++)
+        if (at(shape, d) < 0 && !PyErr_Occurred()) {
+            PyErr_SetString(PyExc_ValueError, "all elements of broadcast shape must be non-negative");
+            return -1;
+        }
+    PyErr_Clear();              /* of extents that are too large, see `is_shape` */
     for (Py_ssize_t d = 0; is > 0 && d < ndim_of(self); d++) {
         PyObject *extent = PyTuple_GET_ITEM(self->shape, d);
         is = at(self->shape, d) == 1

@@ -329,7 +329,7 @@ class NumpyCall(Node):
             counted_call(functools.partial(np.copyto, casting="unsafe"), outputs[0], inputs[0])
             return
         options: dict[str, Any] = {"where": inputs.pop()} if self._has_mask else {}
-        if self._function in _OF_SIGNS:
+        if self._function in _THROUGH_MEMORY:
             found = self._function(*inputs, signature=self._signature)
             counted_call(functools.partial(np.copyto, casting="unsafe", **options), outputs[0], found)
             return
@@ -337,8 +337,8 @@ class NumpyCall(Node):
                                        signature=self._signature, **options), *inputs)
 
 
-_OF_SIGNS = {np.isfinite, np.isinf, np.isnan, np.signbit}
-"""Of these NumPy 2.4 stores only a part, where the output's elements do not lie side by side."""
+_THROUGH_MEMORY = {np.isfinite, np.isinf, np.isnan, np.negative, np.signbit}
+"""Of these NumPy 2.4 stores only a part, or what others are, where the output's elements do not lie side by side."""
 
 
 class TaskCall(Node):

@@ -55,6 +55,53 @@ def test_unsigned_integers_are_divided_at_once(dtype: str, monkeypatch: pytest.M
         np.testing.assert_array_equal(found.gather(), expected, strict=True)
 
 
+@pytest.mark.filterwarnings("ignore:invalid value", "ignore:divide by zero", "ignore:overflow")
+@pytest.mark.parametrize("dtype", "?bBhilqfdFD")
+@pytest.mark.parametrize("ufunc", [np.equal, np.not_equal, np.logical_and, np.logical_or, np.logical_xor, np.less,
+                                   np.multiply, np.maximum, np.arctan2, np.power])
+def test_numbers_of_numpys_beside_arrays_of_any_dtype(ufunc: Any, dtype: str) -> None:
+    """They are not read as of the dtype of the result, or as another one that they have not."""
+    x = np.array([0, 1, 2, 3]).astype(dtype)
+    a = pg.array(x)
+    for of in "?bilfdFD":
+        for number in (np.dtype(of).type(value) for value in (0, 1, 2)):
+            element = pg.full(2, number)[0] if of in "ldD" else number
+            for operands, same in (((x, number), (a, number)), ((number, x), (number, a)), ((x, number), (a, element))):
+                try:
+                    expected = ufunc(*operands)
+                except TypeError:
+                    continue
+                np.testing.assert_allclose(ufunc(*same).gather(), expected, rtol=1e-5, strict=True)
+
+
+@pytest.mark.parametrize("dtype", "dlfF")
+@pytest.mark.parametrize("ufunc", [np.subtract, np.maximum, np.less, np.arctan2, np.true_divide])
+def test_arrays_of_numpys_come_first(ufunc: Any, dtype: str) -> None:
+    x, y = np.array([3, -1, 2, 5]).astype(dtype), np.array([1, 4, -2, 5]).astype(dtype)
+    if dtype == "F" and ufunc is np.arctan2:
+        return
+    a, before = pg.array(y), pg.stats()
+    found, apart = ufunc(x, a), ufunc(x[::-1][:, None], a)
+    assert pg.stats().n_at_once - before.n_at_once >= (pg.SIZE == 1)
+    np.testing.assert_allclose(found.gather(), ufunc(x, y), rtol=1e-6, strict=True)
+    np.testing.assert_allclose(apart.gather(), ufunc(x[::-1][:, None], y), rtol=1e-6, strict=True)
+    assert ufunc(x.astype(x.dtype.newbyteorder()), a).dtype == ufunc(x, y).dtype
+
+
+@pytest.mark.parametrize("dtype", "dlfF")
+def test_products_with_arrays_of_numpys(dtype: str) -> None:
+    rng = np.random.default_rng(5)
+    operands = [rng.integers(-4, 5, shape).astype(dtype) for shape in ((4, 4), (4,), (4, 3), (2, 4))]
+    for x in operands:
+        for y in operands:
+            if x.shape[-1] == y.shape[0]:
+                for found in x @ pg.array(y), pg.array(x) @ y:
+                    assert isinstance(found, pg.GlobalArray)
+                    np.testing.assert_array_equal(found.gather(), x @ y, strict=True)
+    with pytest.raises(ValueError, match=r"matmul|mismatch"):
+        operands[2] @ pg.array(operands[3])
+
+
 @pytest.mark.filterwarnings("ignore:invalid value", "ignore:divide by zero")
 @pytest.mark.parametrize("dtype", "dl")
 @pytest.mark.parametrize("ufunc", [np.add, np.minimum, np.remainder, np.less])

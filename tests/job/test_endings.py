@@ -93,6 +93,24 @@ raise KeyError("at the end")
     assert "uncaught KeyError" in done.stderr
 
 
+def test_statements_that_no_code_in_python_makes(tmp_path: Path) -> None:
+    """But a thread that begins in C, and the interpreter at its end: no line of the program is known to make them."""
+    (tmp_path / "program.py").write_text(f"""{START}
+import _thread, atexit, operator, time
+import pgaspy as pg
+A = pg.ones(5)
+pg.sync()
+atexit.register(lambda: print("at the end", A.gather()))
+atexit.register(operator.iadd, A, 1)
+_thread.start_new_thread(operator.iadd, (A, 1))
+time.sleep(0.5)
+print(A.gather())
+""")
+    done = run_job(2, "program.py", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("[2. 2. 2. 2. 2.]") == done.stdout.count("at the end [3. 3. 3. 3. 3.]") == 2, done.stdout
+
+
 def test_one_process_hooks_what_is_printed(tmp_path: Path) -> None:
     program = "plain = sys.exit\nfrom pgaspy.job.procgrid import world\nassert world().size == 1\n"
     program += "assert sys.excepthook is not sys.__excepthook__\nassert sys.exit is plain\nraise ValueError('bad')\n"

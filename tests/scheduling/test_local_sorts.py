@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from pgaspy.host import helper_threads
 from pgaspy.kernels import bindings
 from pgaspy.scheduling import local_sorts, local_threads
 from tests.test_order import DTYPES, keys
@@ -108,3 +109,26 @@ def test_ends_meet(skew: int) -> None:
         merged = np.empty(first.size + second.size, int)
         bindings.merge([0, first.size, merged.size], [np.concatenate([first, second])], [merged])
         assert_same(merged, np.sort(np.concatenate([first, second])))
+
+
+def test_threads_that_there_is_no_memory_for_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Any] = []
+
+    def start(function: Any, arguments: Any) -> None:
+        started.append(function)
+        if len(started) > 2:
+            raise MemoryError
+
+    monkeypatch.setattr(helper_threads._thread, "start_new_thread", start)
+    done: list[tuple[int, int]] = []
+    local_threads.on_threads(lambda *part: done.append(part), [0, 2, 4, 9], 5)
+    assert done == [(0, 2), (2, 4), (4, 9)]
+    assert len(started) == 3
+
+
+def test_what_one_thread_raises_ends_all() -> None:
+    def fail(start: int, stop: int) -> None:
+        raise ValueError(start)
+
+    with pytest.raises(ValueError, match=r"^[0-3]$"):
+        local_threads.on_threads(fail, [0, 1, 2, 3, 4], 2)

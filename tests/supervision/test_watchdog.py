@@ -141,7 +141,7 @@ def test_a_process_that_is_not_late_says_nothing(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("value", ["soon", *(pytest.param(value, marks=pytest.mark.long)
-                                             for value in ("-1", "nan", "inf", "0"))])
+                                             for value in ("-1", "nan", "inf", "0", "1e10"))])
 def test_bad_values(value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGASPY_TIMEOUT", value)
     done = run([sys.executable, "-c", "import pgaspy as pg; pg.SIZE"], tmp_path)
