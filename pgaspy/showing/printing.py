@@ -21,8 +21,9 @@ __all__ = ["print_once"]
 def print_once(*values: Any, sep: str = " ", end: str = "\n", file: IO[str] | None = None) -> None:
     """Print on rank 0 what all processes pass, with the elements of global arrays. Collective.
 
-    As Python's `print`; long arrays are shown by the elements at their edges, as NumPy's are, and these alone are sent
-    to rank 0. `np.printoptions` says how many. `repr` of an array, which is not collective, shows no elements.
+    As Python's `print`, also of lists, tuples and dicts of arrays; long arrays are shown by the elements at their edges,
+    as NumPy's are, and these alone are sent to rank 0. `np.printoptions` says how many. `repr` of an array, which is
+    not collective, shows no elements.
 
     Raises
     ------
@@ -38,10 +39,26 @@ def print_once(*values: Any, sep: str = " ", end: str = "\n", file: IO[str] | No
     """
     if file is not None and not hasattr(file, "write"):
         raise TypeError(f"print_once: file= is something to write to, not a {type(file).__name__}")
-    words = [_shown(value) if isinstance(value, GlobalArray) else value for value in values]
+    words = [_shown(value) if isinstance(value, GlobalArray) else _with_elements(value) for value in values]
     sync()  # as rank 0 waits for what the others have
     if world().rank == 0:
         print(*words, sep=sep, end=end, file=file, flush=True)
+
+
+class _Text(str):
+    """What is shown without quotation marks in a list."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+def _with_elements(value: Any) -> Any:
+    """A list, tuple or dict with the elements of the arrays in it; anything else as it is."""
+    if isinstance(value, GlobalArray):
+        return _shown(value) if value.ndim == 0 else _Text(_shown(value))
+    if value.__class__ in (list, tuple):
+        return value.__class__(map(_with_elements, value))
+    return {key: _with_elements(x) for key, x in value.items()} if value.__class__ is dict else value
 
 
 def _shown(A: GlobalArray) -> Any:

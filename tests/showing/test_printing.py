@@ -31,6 +31,15 @@ def test_arrays_are_printed_once_and_as_numpys(capfd: pytest.CaptureFixture[str]
     collectively(printed == (texts if pg.RANK == 0 else ["", ""]), f"{printed} is not {texts}")
 
 
+def test_what_has_arrays_in_it_is_printed_with_their_elements(capfd: pytest.CaptureFixture[str]) -> None:
+    x = np.arange(4.0)
+    A = pg.array(x)
+    capfd.readouterr()
+    pg.print_once({"k": A[:2], "n": [A.sum(), 3]}, (A[1], "text"), [])
+    printed, text = capfd.readouterr().out, f"{{'k': {x[:2]}, 'n': {[x.sum(), 3]}}} {(x[1], 'text')} []\n"
+    collectively(printed == (text if pg.RANK == 0 else ""), printed)
+
+
 def test_print_options_are_numpys(capfd: pytest.CaptureFixture[str]) -> None:
     expected = np.arange(100.0)
     A = pg.array(expected)
