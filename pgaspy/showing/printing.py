@@ -21,7 +21,7 @@ __all__ = ["print_once"]
 def print_once(*values: Any, sep: str = " ", end: str = "\n", file: IO[str] | None = None) -> None:
     """Print on rank 0 what all processes pass, with the elements of global arrays. Collective.
 
-    As Python's `print`, also of lists, tuples and dicts of arrays; long arrays are shown by the elements at their edges,
+    As `print`, also of lists, tuples and dicts of arrays; long arrays are shown by the elements at their edges,
     as NumPy's are, and these alone are sent to rank 0. `np.printoptions` says how many. `repr` of an array, which is
     not collective, shows no elements.
 
