@@ -182,12 +182,12 @@ def is_computed_into(ufunc: np.ufunc, out: Any, where: Any, x: Any, y: Any = Non
     """A function of a global array and another operand, in any order, or of the array alone, into a global array of the
     result's dtype, where a mask is true, or everywhere; whether it was computed.
 
-    What NumPy computes of one operand is stored beside it where elements lie apart (see `nodes`).
+    Negatives are stored beside the target first where elements lie apart (see `nodes`).
     """
     is_first = x.__class__ not in kinds
     array, other = (y, x) if is_first else (x, y)
     a, target = ready(array), ready(out)
-    if a is None or target is None or not is_writable(out) or (other is None and not target.flags.c_contiguous):
+    if a is None or target is None or not is_writable(out) or (ufunc is np.negative and not target.flags.c_contiguous):
         return False
     mask = where if where is True or where.__class__ not in kinds else operand(where)
     is_number = other is None or other.__class__ in WEAK

@@ -155,7 +155,7 @@ static PyObject *is_computed_into(PyObject *module, PyObject *const *arguments, 
     PyObject *x = arguments[3 + is_first], *y = arguments[4 - is_first], *a, *b = y, *other;
     if (!target || !is_array(out) || Py_TYPE(out) == its.number || !PyArray_Check(target)
             || !PyArray_ISWRITEABLE((PyArrayObject *)target) || PySet_GET_SIZE(its.borrowers) || !is_array(x)
-            || !(a = elements_of(x)) || (y == Py_None && !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)target)))
+            || !(a = elements_of(x)) || (ufunc == its.negative && !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)target)))
         REFUSE(Py_False);
     if (mask == Py_True)
         mask = NULL;
@@ -309,6 +309,7 @@ PyMODINIT_FUNC PyInit_quick(void)
         if (!(its.of_doubles[k] = PyObject_GetAttrString(numpy, of_doubles[k])))
             Py_CLEAR(numpy);
     if (!numpy || !(its.matmul = PyObject_GetAttrString(numpy, "matmul"))
+            || !(its.negative = PyObject_GetAttrString(numpy, "negative"))
             || !(its.power = PyObject_GetAttrString(numpy, "power")))
         return NULL;
     Py_DECREF(numpy);

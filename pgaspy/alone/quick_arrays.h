@@ -38,7 +38,7 @@ static struct {
     PyObject *small;                                /* the dictionary of the module; from then on, calls are taken */
     PyObject *borrowers, *silent;                   /* a set, and a context in which NumPy's variable says so */
     PyObject *of_doubles[N_OF_DOUBLES];             /* functions of two doubles */
-    PyObject *matmul, *power, *of_number;
+    PyObject *matmul, *negative, *power, *of_number;
     PyObject *quick_call, *quick_choice, *quick_reduction, *quick_product;  /* functions of `functions`, `likeness` */
     PyObject *index, *index_result, *likeness, *like_of_all, *multiply, *result, *sum_along, *view_of;
     const attempts *attempts;                       /* in jobs of several processes */
