@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from pgaspy.blockmath import near_square_grid
 from pgaspy.dims import BlockDim, CyclicDim, Dim, whole_dim
-from pgaspy.layout import Layout, replicated
+from pgaspy.layout import MAX_SIZE, Layout, replicated
 
 __all__ = ["Distribution", "check_grid", "default_grid", "default_layout"]
 
@@ -51,7 +51,7 @@ class Distribution:
     Raises
     ------
     ValueError
-        For an unknown format, a block size below 1, or axes that are not distinct axes of the grid.
+        For an unknown format, a block size below 1 or above 2**63 - 1, or axes that are not distinct axes of the grid.
 
     Examples
     --------
@@ -69,16 +69,17 @@ class Distribution:
             match = _FORMAT.fullmatch(text.replace(" ", "")) if isinstance(text, str) else None
             if match is None or (match["kind"] == "block" and match["size"]):
                 raise ValueError(f"unknown distribution {text!r}: use 'block', 'cyclic', 'cyclic(b)' or '*'")
-            if match["size"] is not None and int(match["size"]) < 1:
-                raise ValueError(f"block size {match['size']} in {text!r} is below 1: use cyclic(1) or larger")
+            if match["size"] is not None and not 0 < int(match["size"]) <= MAX_SIZE:
+                raise ValueError(f"block size {match['size']} in {text!r} is below 1: use cyclic(1) or larger, up to "
+                                 "2**63 - 1")
         object.__setattr__(self, "formats", tuple(formats))
-        object.__setattr__(self, "grid", None if grid is None else tuple(grid))
+        object.__setattr__(self, "grid", None if grid is None else tuple(map(operator.index, grid)))
         object.__setattr__(self, "axes", self._checked_axes(axes))
 
     def _checked_axes(self, axes: Sequence[int | None] | None) -> tuple[int | None, ...] | None:
         if axes is None:
             return None
-        axes = tuple(axes)
+        axes = tuple([None if axis is None else operator.index(axis) for axis in axes])
         if len(axes) != len(self.formats):
             raise ValueError(f"axes={axes} names {len(axes)} dimensions, the distribution has {len(self.formats)}")
         used = [a for a in axes if a is not None]

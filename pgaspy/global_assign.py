@@ -5,6 +5,7 @@ The functions take and return bases and views; `GlobalArray` and the public name
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -245,6 +246,7 @@ def redistributed(base: Base, view: View, layout: Distribution | Layout | None) 
 def gathered(base: Base, view: View, root: int | None) -> NDArray[Any] | None:
     """The whole view as a new NumPy array, on every process or on one (None on the others)."""
     size = world().size
+    root = None if root is None else operator.index(root)
     if root is not None and not 0 <= root < size:
         raise ValueError(f"root={root} is not a rank of this job: its ranks are 0 to {size - 1}")
     if root is None and are_gathered_together([BaseView(base, view)]):

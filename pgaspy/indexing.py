@@ -41,7 +41,7 @@ from pgaspy.scheduling.functions import WHERE
 from pgaspy.scheduling.kinds.compaction import compact, count, expand
 from pgaspy.scheduling.kinds.exchange import Gather, Scatter, gather, scatter
 from pgaspy.statements import check_writable, refusals
-from pgaspy.tasks import perform, write
+from pgaspy.tasks import perform, update, write
 
 __all__ = ["Compaction", "Selection", "accumulate_at", "as_indices", "bring", "counted", "fetched",
            "positions", "put_where", "repeated", "rest_of", "selected"]
@@ -197,7 +197,11 @@ def _entry(k: Any) -> Any:
             raise IndexError("only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or "
                              "boolean arrays are valid indices")
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
-    return k if k.dtype in (bool, np.int64) else k.astype(np.int64)
+    return k if k.dtype.char in _KEPT else k.astype(np.int64)
+
+
+_KEPT = "?" + np.dtype(np.int64).char
+"""The dtypes of indices: of two that are equal, as C has two types of such integers, kernels know one."""
 
 
 def _n_dims(k: Indices) -> int:
@@ -422,7 +426,8 @@ def fetched(a: GlobalArray, selection: Selection) -> GlobalArray:
     a, shape = a._plain(), selection.result_shape
     n_run_dims, layout = _result_layout(selection, shape)
     found = made(Base(layout, a.dtype), whole(layout))
-    if found.size and _is_taken_along(selection, layout, a.dtype):
+    if found.size and selection.terms[0].first and _is_along(selection, layout) and (
+            a.dtype.itemsize in (1, 2, 4, 8, 16)):
         term, = selection.terms
         indices = np.where(term.indices < 0, term.indices + selection.view.shape[term.first], term.indices)
         perform(functools.partial(_take_along, indices, term.first), write(found), GlobalArray(a._base, selection.view))
@@ -436,15 +441,14 @@ def fetched(a: GlobalArray, selection: Selection) -> GlobalArray:
     return found
 
 
-def _is_taken_along(selection: Selection, layout: Layout, dtype: np.dtype[Any]) -> bool:
-    """Whether each process takes its part of the result, in a layout, from its part of the view, which has all of the
-    one dimension that is indexed, beside others: by indices that are the same everywhere, and right.
+def _is_along(selection: Selection, layout: Layout) -> bool:
+    """Whether each process has its part of the elements, in a layout, in its part of the view, which has all of the one
+    dimension that is indexed: by indices that are the same everywhere, and right.
     """
     own, (term, *others) = selection.view.own_layout, selection.terms
     d, n_behind = term.first, selection.view.ndim - term.first - term.n_dims
-    if (others or d == 0 or term.n_dims > 1 or term.refusal is not None or isinstance(term.indices, GlobalArray)
-            or own is None or (own.grid, own.pins) != (layout.grid, layout.pins)
-            or dtype.itemsize not in (1, 2, 4, 8, 16)):
+    if (others or term.n_dims > 1 or term.refusal is not None or isinstance(term.indices, GlobalArray)
+            or own is None or (own.grid, own.pins) != (layout.grid, layout.pins)):
         return False
     n_before_behind = layout.ndim - n_behind
     pairs = [*zip(own.dims[:d], layout.dims[:d], strict=True),
@@ -594,6 +598,8 @@ def _bring(a: GlobalArray, selection: Selection, value: Any, ufunc: np.ufunc | N
         tell(a._base)
     value = as_array(value) if ufunc is not None else as_values(value, a.dtype)
     _check_broadcast(value, shape)
+    if ufunc is None and 0 not in shape and _is_put_along(a, selection, value):
+        return
     n_run_dims = selection.n_last if ufunc is None else 0
     n_items = math.prod(shape[:len(shape) - n_run_dims])
     run = shape[len(shape) - n_run_dims:]
@@ -616,6 +622,31 @@ def _bring(a: GlobalArray, selection: Selection, value: Any, ufunc: np.ufunc | N
         numbers = _flat(numbers, (n_items,), numbers_layout)
     recipe = scatter(view, numbers_layout, values._view.layout, n_run_dims, a.dtype, values.dtype, ufunc, index_dims)
     _record(recipe, (a._base.storage, numbers._base.storage, values._base.storage))
+
+
+def _is_put_along(a: GlobalArray, selection: Selection, value: Any) -> bool:
+    """Whether each process has put its part of a value along the dimension that is indexed: NumPy goes through indices
+    in one dimension one after the other, so that of those that come twice the last one counts.
+    """
+    shape, term = selection.result_shape, selection.terms[0]
+    _, layout = _result_layout(selection, shape)
+    if not _is_along(selection, layout) or len(selection.shape) != 1:
+        return False
+    put_along = functools.partial(_put_along, np.ascontiguousarray(term.indices), term.first)
+    target = update(GlobalArray(a._base, selection.view))
+    if isinstance(value, np.ndarray) and value.size == 1:
+        perform(functools.partial(put_along, value.reshape(()).astype(a.dtype)), target)
+        return True
+    source = empty(shape, a.dtype, layout=layout)
+    source[...] = value
+    perform(functools.partial(put_along, None), target, source)
+    return True
+
+
+def _put_along(indices: NDArray[np.int64], axis: int, one: NDArray[Any] | None, target: NDArray[Any],
+               source: NDArray[Any] | None = None) -> None:
+    """Put a source along a dimension, or one element for all."""
+    target.swapaxes(0, axis)[indices] = one if source is None else source.swapaxes(0, axis)
 
 
 def _record(recipe: Gather | Scatter, storages: tuple[Storage, ...]) -> None:

@@ -8,6 +8,7 @@ processes.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -298,6 +299,7 @@ def _replicated(shape: tuple[int, ...], n_procs: int) -> Layout:
 
 def one_process(shape: Sequence[int], n_procs: int, rank: int) -> Layout:
     """The process `rank` alone holds the whole array."""
+    rank = operator.index(rank)  # also NumPy's integers, which caches take for Python's
     if not 0 <= rank < n_procs:
         raise ValueError(f"onenode={rank} is not a rank of this job: its ranks are 0 to {n_procs - 1}")
     return Layout((n_procs,), [whole_dim(n) for n in shape], (rank,))

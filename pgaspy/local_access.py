@@ -45,9 +45,9 @@ def blocks(base: Base, view: View, ranges: Sequence[tuple[int, int]] | None, ind
     finish(base)
     layout, rank = view.layout, world().rank
     coords = layout.coords_from_rank(rank)
-    if not view.holds(coords) or (view.size and view.stretched_dims):
-        if view.stretched_dims:
-            raise ValueError("a view that repeats elements has no blocks: copy() it first")
+    if view.size and view.stretched_dims:
+        raise ValueError("a view that repeats elements has no blocks: copy() it first")
+    if not view.holds(coords):
         return iter(())
     per_dim = []
     for d, section in enumerate(view.sections):

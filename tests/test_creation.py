@@ -66,6 +66,23 @@ def test_arrays_like_views_lie_as_results_do() -> None:
     collectively(pg.empty_like(long[:24]).layout == afresh.layout)
 
 
+def test_ranks_and_sizes_are_integers_of_any_kind() -> None:
+    """Also of NumPy's, which are no others where a layout is found again; and floats are refused everywhere."""
+    last, x = np.int64(pg.SIZE - 1), np.arange(12.0).reshape(4, 3)
+    A = pg.array(x)
+    for rank in last, int(last):
+        raises_everywhere(TypeError, "integer", lambda: A.gather(1.0))  # type: ignore[call-overload]
+        raises_everywhere(TypeError, "integer", lambda: pg.ones(3, onenode="x"))  # type: ignore[arg-type]
+        found = A.gather(rank)
+        collectively((found is None) if last != pg.RANK else np.array_equal(found, x))
+        assert_equal(pg.array(x, onenode=rank), x)
+        kind = type(rank)
+        layout = pg.Distribution("cyclic", "block", grid=(kind(pg.SIZE), kind(1)), axes=(kind(1), kind(0)))
+        assert_equal(pg.array(x, layout=layout) + 1, x + 1)
+        collectively(pg.explain(lambda: pg.ones(99)[1:] + pg.ones(99)[:-1], size=kind(4)).n_messages <= 2)
+    raises_everywhere(ValueError, "up to", lambda: pg.Distribution(f"cyclic({2**63})"))
+
+
 def test_onenode() -> None:
     x = np.arange(12.0).reshape(3, 4)
     for rank in range(pg.SIZE):

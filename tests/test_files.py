@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ctypes
 import errno
 import io
 import json
@@ -9,6 +10,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -18,7 +20,7 @@ import pgaspy as pg
 from pgaspy import files
 from pgaspy.dims import whole_dim
 from pgaspy.distribution import default_layout
-from pgaspy.fileio import agreement, collective
+from pgaspy.fileio import agreement, collective, replacing
 from pgaspy.fileio.formats import Header
 from pgaspy.layout import Layout
 from tests.together import assert_equal, collectively, raises_everywhere
@@ -420,6 +422,30 @@ def test_failed_write_leaves_the_file_as_it_was(folder: Path) -> None:
     assert_saved(folder / "a.npy", expected)
     pg.save(folder / "a.npy", array + 1)
     assert_saved(folder / "a.npy", expected + 1)
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EOPNOTSUPP])
+def test_the_space_of_a_file_is_taken_before_it_is_written(folder: Path, monkeypatch: pytest.MonkeyPatch,
+                                                           error: int) -> None:
+    """As what others take meanwhile is not missed by Open MPI; where the file system cannot, as it comes."""
+    pg.save(folder / "a.npy", pg.zeros((300, 200)))
+    asked: list[tuple[int, ...]] = []
+
+    def fallocate(*arguments: int) -> int:
+        asked.append(arguments[1:])
+        ctypes.set_errno(error)
+        return -1
+
+    monkeypatch.setattr(replacing, "_LIBC", SimpleNamespace(fallocate=fallocate))
+    expected = numbers((300, 200))
+    if error == errno.ENOSPC:
+        raises_everywhere(OSError, "No space left.*a.npy", lambda: pg.save(folder / "a.npy", pg.array(expected)))
+        assert_saved(folder / "a.npy", np.zeros((300, 200)))
+        collectively([*folder.iterdir()] == [folder / "a.npy"])
+    else:
+        pg.save(folder / "a.npy", pg.array(expected))
+        assert_saved(folder / "a.npy", expected)
+    collectively(asked == [(1, 0, expected.nbytes + 128)] * (pg.RANK == 0))
 
 
 def test_failure_of_one_process_is_one_of_all(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

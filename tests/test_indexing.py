@@ -515,6 +515,39 @@ def test_few_indices_that_are_there_are_taken_as_they_are() -> None:
 
 
 @mpi
+@pytest.mark.parametrize("formats", [("*", "block", "*"), ("block", "*", "cyclic(2)"), ("block", "block", "*"),
+                                     ("*", "*", "*"), ("*", "cyclic", "block")])
+def test_values_are_put_along_a_dimension(formats: tuple[str, ...]) -> None:
+    """Of indices that come twice, the last value counts; on each process, or by an exchange."""
+    rng = np.random.default_rng(3)
+    for shape in (6, 7, 5), (3, 1, 4), (40, 30, 60):
+        x = rng.random(shape)
+        a = pg.array(x, layout=pg.Distribution(*formats))
+        for axis in range(3):
+            indices = rng.integers(-shape[axis], shape[axis], 9)
+            mask = rng.random(shape[axis]) < 0.5
+            values = rng.random((*shape[:axis], 9, *shape[axis + 1:]))
+            before = (slice(None),) * axis
+            for key, value in ((indices, values), (indices, 2.5), (indices[::-1], values[..., ::-1]), (mask, -1),
+                               (indices, np.float32(3)), (indices, values[:1, :1, :1]), (indices[:0], 1.0)):
+                for target, given in ((x, value), (a, value if np.ndim(value) < 3 else pg.array(value))):
+                    target[(*before, key)] = given
+                    target[::-1, ::-1][(*before, key)] = given
+                    target[(*before, key)] *= 2
+                a[(*before, pg.array(key))] = x[(*before, key)]
+                assert_equal(a, x)
+    raises_everywhere(ValueError, "shape mismatch", lambda: a.__setitem__((slice(None), [0, 1]), np.ones((40, 3, 60))))
+
+
+def test_elements_of_equal_dtypes_in_keys() -> None:
+    """Of the two types that C has for integers of 8 bytes."""
+    a = pg.zeros((40_000, 2))
+    i = pg.array((np.arange(16) % 2).astype("q"))
+    a[:, [i[k] for k in range(16)]] = 1.0
+    assert_equal(a, np.ones((40_000, 2)))
+
+
+@mpi
 @pytest.mark.parametrize("layout", NAMES)
 def test_rows_that_all_get_one_value_or_one_row(layout: str) -> None:
     x = np.arange(35.0 * 6).reshape(35, 6)

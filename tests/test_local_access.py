@@ -176,6 +176,13 @@ def test_views_of_all_kinds(seed: int) -> None:
         assert np.array_equal(part, model[held])
 
 
+def test_blocks_of_a_view_without_elements() -> None:
+    """Also where it would repeat some."""
+    A = pg.ones((4, 3), layout=pg.Distribution("block", "*"))
+    collectively(not [*A[0, None][:0].blocks()])
+    raises_everywhere(ValueError, "repeats elements", lambda: pg.broadcast_to(A[0], (2, 3)).blocks())
+
+
 def test_local_views_as_operands_are_read_before_anything_is_written() -> None:
     n = 100
     for key, source in ((np.s_[1:], np.s_[:-1]), (np.s_[::-1], np.s_[:])):

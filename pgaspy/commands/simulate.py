@@ -26,6 +26,10 @@ from pgaspy.simulating.tasks import TaskTimes, cost_from_text
 __all__ = ["simulate"]
 
 
+MAX_PROCESSES = 2**31 - 1
+"""Of a job: as many as MPI counts."""
+
+
 class Quantity(click.ParamType):  # type: ignore[type-arg]
     """A positive number with its unit."""
 
@@ -48,7 +52,7 @@ class Sizes(click.ParamType):  # type: ignore[type-arg]
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """See `click.ParamType`."""
         words = value.split(",")
-        if not all(word.isdigit() and int(word) for word in words):
+        if not all(word.isdigit() and 0 < int(word) <= MAX_PROCESSES for word in words):
             self.fail(f"{value!r} is no number of processes, and no list of some, such as 1,16,1536", param, ctx)
         return [int(word) for word in words]
 

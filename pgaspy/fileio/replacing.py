@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import math
 import os
@@ -35,6 +36,7 @@ def create(path: str, file_format: Format, shape: tuple[int, ...], dtype: np.dty
     with new.open("xb") as file:
         try:
             header = file_format.write_header(file, shape, dtype)
+            _reserve(file.fileno(), header.nbytes, destination)
         except BaseException:
             new.unlink()
             raise
@@ -77,6 +79,26 @@ def _check_replaceable(destination: Path) -> None:
     check_regular(mode, os.fspath(destination))
     if not os.access(destination, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), os.fspath(destination))
+
+
+def _reserve(descriptor: int, nbytes: int, destination: Path) -> None:
+    """Have the space for a file, so that nobody else takes it meanwhile, where its file system can do that.
+
+    The file does not become longer: what is missing in the end is seen by its length.
+    """
+    if not nbytes or not hasattr(_LIBC, "fallocate"):
+        return
+    reserve = _LIBC.fallocate
+    reserve.argtypes = ctypes.c_int, ctypes.c_int, ctypes.c_longlong, ctypes.c_longlong
+    while reserve(descriptor, _KEEP_SIZE, 0, nbytes):
+        error = ctypes.get_errno()
+        if error in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise OSError(error, os.strerror(error), os.fspath(destination))
+        if error != errno.EINTR:
+            return
+
+
+_LIBC, _KEEP_SIZE = ctypes.CDLL(None, use_errno=True), 1
 
 
 def _check_space(destination: Path, nbytes: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -79,6 +80,7 @@ def datalayout(grid: Sequence[int] | Mapping[int, Sequence[int]] | None = None, 
     if _of_job.are_fixed:
         raise RuntimeError("the default layout is fixed: call datalayout() once, before the first array is made; "
                            "other layouts go by array, as layout=")
+    block = None if block is None else operator.index(block)
     if block is not None and block < 1:
         raise ValueError(f"block size {block} is below 1: use a positive one, or None for one block per process")
     grids: dict[int, Sequence[int]] = {}
@@ -90,7 +92,7 @@ def datalayout(grid: Sequence[int] | Mapping[int, Sequence[int]] | None = None, 
     for ndim, shape in checked.items():
         if len(shape) != ndim:
             raise ValueError(f"grid {shape} has {len(shape)} axes, but is given for arrays of {ndim} dimensions")
-    _of_job.grids, _of_job.block, _of_job.are_fixed = checked, None if block is None else int(block), True
+    _of_job.grids, _of_job.block, _of_job.are_fixed = checked, block, True
 
 
 def fallbacks() -> Fallbacks:

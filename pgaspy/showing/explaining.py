@@ -7,6 +7,7 @@ them. What is shown is read off that schedule.
 from __future__ import annotations
 
 import math
+import operator
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
@@ -133,9 +134,10 @@ def explain(statement: Callable[[], Any], *, size: int | None = None, rank: int 
     if not callable(statement):
         raise TypeError("explain takes a function without arguments, such as `lambda: A + B`, "
                         f"not {statement!r}: that was executed before")
-    n_procs = world().size if size is None else size
+    n_procs = world().size if size is None else operator.index(size)
     if rank is None:
         rank = world().rank if size is None else n_procs // 2
+    rank = operator.index(rank)
     if not 0 <= rank < n_procs:
         raise ValueError(f"rank {rank} is not one of a job of {n_procs} processes")
     known = _n_plans_made()
