@@ -23,6 +23,7 @@ from pgaspy.tasks import perform
 __all__ = ["clear_lower", "clear_upper", "copied_diagonal", "diagonal", "matrix_diagonal", "matrix_trace", "trace",
            "tril", "triu"]
 
+
 @implements(np.diagonal)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> pg.GlobalArray:
     """The elements `a[i, i + offset]`, as a new array that is only read, as NumPy's is. Collective.
