@@ -445,3 +445,18 @@ def test_negatives_of_elements_that_lie_apart(dtype: str, n: int) -> None:
             expected = np.where(where, -x[:, 0].copy(), x[:, 0])
             assert_equal(a, expected)
             assert_equal(B[:, 1], np.where(where, expected, 0).astype(dtype))
+
+
+@pytest.mark.parametrize("n", [9, 70_000])
+@pytest.mark.parametrize("dtype", ["u2", "i1", "u8", "i8"])
+def test_comparisons_with_what_the_dtype_does_not_hold_where_a_mask_is(dtype: str, n: int) -> None:
+    """On which NumPy 2.4 crashes."""
+    x, mask = np.arange(n).astype(dtype), np.arange(n) % 3 > 0
+    a, where = pg.array(x), pg.array(mask)
+    for number in (2**70, -(2**70), 3):
+        for ufunc in np.less, np.equal, np.greater_equal:
+            for _ in range(3):
+                out = pg.zeros(n, bool)
+                assert_equal(ufunc(a, number, out=out, where=where), ufunc(x, number) & mask)
+                ufunc(number, a, out=out, where=mask)
+                assert_equal(out, ufunc(number, x) & mask)

@@ -191,6 +191,8 @@ def is_computed_into(ufunc: np.ufunc, out: Any, where: Any, x: Any, y: Any = Non
         return False
     mask = where if where is True or where.__class__ not in kinds else operand(where)
     is_number = other is None or other.__class__ in WEAK
+    if mask is not True and other.__class__ is int and not _holds(a.dtype, other):
+        return False  # compared with one, where a mask is, NumPy 2.4 crashes
     b = other if is_number else operand(other)
     if (b is None and not is_number) or not (mask is True or mask.__class__ is np.ndarray):
         return False
@@ -200,6 +202,11 @@ def is_computed_into(ufunc: np.ufunc, out: Any, where: Any, x: Any, y: Any = Non
         return False
     operands = (a,) if other is None else (b, a) if is_first else (a, b)
     return called(functools.partial(ufunc, out=target, where=mask), *operands) is not None
+
+
+def _holds(dtype: np.dtype[Any], number: int) -> bool:
+    """Whether a number is one of a dtype of integers, if that is one."""
+    return dtype.kind not in "iu" or np.iinfo(dtype).min <= number <= np.iinfo(dtype).max
 
 
 def chosen(*given: Any) -> Small | None:

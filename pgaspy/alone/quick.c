@@ -157,6 +157,9 @@ static PyObject *is_computed_into(PyObject *module, PyObject *const *arguments, 
             || !PyArray_ISWRITEABLE((PyArrayObject *)target) || PySet_GET_SIZE(its.borrowers) || !is_array(x)
             || !(a = elements_of(x)) || (ufunc == its.negative && !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)target)))
         REFUSE(Py_False);
+    double memory;
+    if (mask != Py_True && PyLong_CheckExact(y) && !value_of(y, PyArray_DESCR((PyArrayObject *)a), &memory))
+        REFUSE(Py_False);       /* compared with one that its dtype does not hold, where a mask is, NumPy 2.4 crashes */
     if (mask == Py_True)
         mask = NULL;
     else if (!is_array(mask) || !(mask = elements_of(mask)) || !PyArray_Check(mask))
