@@ -447,7 +447,7 @@ def _is_along(selection: Selection, layout: Layout) -> bool:
     """
     own, (term, *others) = selection.view.own_layout, selection.terms
     d, n_behind = term.first, selection.view.ndim - term.first - term.n_dims
-    if (others or term.n_dims > 1 or term.refusal is not None or isinstance(term.indices, GlobalArray)
+    if (others or term.n_dims != 1 or term.refusal is not None or isinstance(term.indices, GlobalArray)
             or own is None or (own.grid, own.pins) != (layout.grid, layout.pins)):
         return False
     n_before_behind = layout.ndim - n_behind

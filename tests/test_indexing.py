@@ -536,6 +536,8 @@ def test_values_are_put_along_a_dimension(formats: tuple[str, ...]) -> None:
                     target[(*before, key)] *= 2
                 a[(*before, pg.array(key))] = x[(*before, key)]
                 assert_equal(a, x)
+                a[(*before, True)] = x[(*before, True)] = 3
+                assert_equal(a[(*before, True)], x[(*before, True)])
     raises_everywhere(ValueError, "shape mismatch", lambda: a.__setitem__((slice(None), [0, 1]), np.ones((40, 3, 60))))
 
 
