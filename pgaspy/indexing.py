@@ -150,13 +150,15 @@ def selected(view: View, key: Any, value: Indices | None = None) -> Selection:
         n_dims = _n_dims(k)
         extents = view.shape[axis:axis + n_dims]
         basic += [slice(None)] * n_dims
-        is_mask = k.dtype == bool
-        if is_mask:
+        refusal = None
+        if k.dtype == bool:
             _check_mask(k, extents, axis)
             k = _where_true(k)
         elif (known := _known(k)) is not None and find_beyond(known, extents[0]) is None:
             k = known
-        terms.append(Term(k, d, n_dims, None if is_mask else (axis, extents[0])))
+        else:
+            refusal = axis, extents[0]
+        terms.append(Term(k, d, n_dims, refusal))
         axis, d = axis + n_dims, d + n_dims
     shape = _joint_shape(terms)
     places = [n for n, is_term in enumerate(is_array) if is_term]
@@ -628,9 +630,12 @@ def _is_put_along(a: GlobalArray, selection: Selection, value: Any) -> bool:
     """Whether each process has put its part of a value along the dimension that is indexed: NumPy goes through indices
     in one dimension one after the other, so that of those that come twice the last one counts.
     """
-    shape, term = selection.result_shape, selection.terms[0]
+    term, *others = selection.terms
+    if others or len(selection.shape) != 1:
+        return False
+    shape = selection.result_shape
     _, layout = _result_layout(selection, shape)
-    if not _is_along(selection, layout) or len(selection.shape) != 1:
+    if not _is_along(selection, layout):
         return False
     put_along = functools.partial(_put_along, np.ascontiguousarray(term.indices), term.first)
     target = update(GlobalArray(a._base, selection.view))
