@@ -408,7 +408,7 @@ class GlobalArray:
 
     def _is_base_of(self, found: GlobalArray) -> bool:
         """Whether what has been made of it is a view, and no copy."""
-        return found._base is self._base
+        return (found._source is None or small.is_section(found)) and found._base is self._base
 
     @_quickly("section")
     def __getitem__(self, key: Any) -> GlobalArray:
@@ -531,7 +531,7 @@ class GlobalArray:
     def flatten(self, order: str = "C") -> GlobalArray:
         """A copy of the elements in one dimension. Collective; `order` as for `reshape`."""
         flat = self._reshaped((-1,), order)
-        return flat.copy() if flat._source is None and self._is_base_of(flat) else flat
+        return flat.copy() if self._is_base_of(flat) else flat
 
     def _reshaped(self, shape: tuple[int, ...], order: str, is_view: Callable[..., bool] | None = None) -> GlobalArray:
         """See `reshape`. What is written to a copy is told, where NumPy has a view, as one of the functions tells of

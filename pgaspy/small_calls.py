@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -24,7 +25,8 @@ from pgaspy.job.defaults import default_for
 from pgaspy.operands import WEAK
 from pgaspy.planning.view import View
 
-__all__ = ["MAX_CROSSED", "MAX_PASSED", "as_new", "by_numpy", "joined", "made", "new_by_numpy", "written_by_numpy"]
+__all__ = ["MAX_CROSSED", "MAX_PASSED", "as_new", "by_numpy", "joined", "made", "new_by_numpy", "returned",
+           "written_by_numpy"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,14 +47,17 @@ def by_numpy(numpys: Callable[..., Any], *, lying: brought.Lying | None = None,
     In a job of several processes, arrays come to all for functions that take several steps there, where no axis is
     given, or `with_axis`, too: `lying` says how their results lie, and `stays`, of the function's arguments, where they
     do not come. `like` takes these, too, and tells what a result is like on one process, but for its extents; None if
-    it lies as new arrays do. By default so do results that lie by default; others lie as the first array, if they have
-    as many dimensions. There may be None in the place of `out`.
+    it lies as new arrays do; of several results, these in a list. By default so do results that lie by default; others
+    lie as the first array, if they have as many dimensions. There may be None in the place of `out`.
     """
     like = as_new if like is None and lying == "by default" else like
 
     def register(function: F) -> F:
-        names = list(inspect.signature(function).parameters)
+        parameters = inspect.signature(function).parameters
+        names = list(parameters)
         n_given = names.index("out") if "out" in names else len(names)
+        if any(x.kind is x.VAR_POSITIONAL for x in parameters.values()):
+            n_given = sys.maxsize
         others = {*names} - {"out", *fixed}
         brought_by = others if with_axis else others - {"axis"}
         n_brought = n_given if with_axis or "axis" not in names else min(n_given, names.index("axis"))
@@ -220,7 +225,17 @@ def _called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[st
     its_like = like(*given, **options) if like is not None else view_like(arrays[0]) if arrays[0].ndim else None
     if not isinstance(found, tuple):
         return _made(found, operands, its_like) if _may_be_made(found) else None
-    return tuple([_made(x, operands, its_like) for x in found]) if all(map(_may_be_made, found)) else None
+    if not all(map(_may_be_made, found)):
+        return None
+    likes = its_like if its_like.__class__ is list else [its_like] * len(found)
+    return returned([_made(x, operands, its_like) for x, its_like in zip(found, likes, strict=True)], found)
+
+
+def returned(results: Sequence[GlobalArray], found: Any) -> Any:
+    """Results, as a function has given those that are NumPy's: in a tuple, with names, or one."""
+    if hasattr(found, "_fields"):
+        return type(found)(*results)
+    return tuple(results) if isinstance(found, tuple) else results[0]
 
 
 def _may_be_made(found: Any) -> bool:
@@ -246,4 +261,6 @@ def _made(found: Any, operands: Sequence[Any], like: Any) -> Any:
         found = np.array(found, np.dtype(found.dtype.str), order="C")
     if like is None:
         return of_elements(found, small.source_of_new(found.shape))
+    if like.__class__ is View and like.is_whole and like.shape == found.shape:
+        return of_elements(found, (like, None, True))
     return of_elements(found, (likeness(of_extents, like, found.shape), None, True))

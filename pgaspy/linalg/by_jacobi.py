@@ -13,9 +13,20 @@ from pgaspy.creation import as_operand
 from pgaspy.dispatch import implements
 from pgaspy.linalg.by_qr import qr_of_tall, rows_times
 from pgaspy.linalg.layouts import as_given, dealt_as, in_square_blocks
-from pgaspy.linalg.one_call import JACOBI, by_one_call, check_finite, like, on_all, takes_one_call
+from pgaspy.linalg.one_call import (
+    JACOBI,
+    by_one_call,
+    check_finite,
+    like,
+    like_operand,
+    of_small_by,
+    on_all,
+    takes_one_call,
+    whole_on_all,
+)
 from pgaspy.linalg.operands import as_matrix, as_square, common_dtype
 from pgaspy.linalg.stacks import is_stack, over_stacks
+from pgaspy.planning.view import View, whole
 
 __all__ = ["EighResult", "SVDResult", "eigh", "eigvalsh", "matrix_rank", "pinv", "svd", "svdvals"]
 
@@ -35,7 +46,21 @@ class EighResult(NamedTuple):
     eigenvectors: pg.GlobalArray
 
 
+def _svd_of_few(a: NDArray[Any], full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    if not compute_uv:
+        return _svdvals(a)
+    found: Any = _svd(full_matrices, a)
+    return SVDResult(*found)
+
+
+def _like_svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    values = whole(whole_on_all((min(a.shape),), 1))
+    vectors = like_operand(a)
+    return [vectors, values, vectors] if compute_uv else values
+
+
 @implements(np.linalg.svd)
+@of_small_by(_svd_of_few, _like_svd)
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """Factor a = U diag(S) Vh by `pgaspy.algorithms.svd`. Collective; with NumPy's arguments and results.
 
@@ -197,7 +222,21 @@ def _over_stacks_to_tolerance(function: Any, a: Any, name: str, tolerance: Any, 
                        n_core=(2, 0))
 
 
+def _eigh_of_few(a: NDArray[Any], UPLO: Any = "L") -> EighResult:
+    found: Any = _eigh(UPLO.upper(), a)
+    return EighResult(*found)
+
+
+def _like_values(a: Any, UPLO: Any = "L") -> View:
+    return whole(whole_on_all(a.shape[:1], 1))
+
+
+def _like_eigh(a: Any, UPLO: Any = "L") -> list[Any]:
+    return [_like_values(a), like_operand(a)]
+
+
 @implements(np.linalg.eigh)
+@of_small_by(_eigh_of_few, _like_eigh)
 def eigh(a: Any, UPLO: str = "L") -> EighResult:
     """The eigenvalues and eigenvectors of a Hermitian matrix, by `pgaspy.algorithms.eigh`. Collective.
 
@@ -233,7 +272,12 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
     return EighResult(w, as_given(V, a))
 
 
+def _eigvalsh_of_few(a: NDArray[Any], UPLO: Any = "L") -> NDArray[Any]:
+    return _eigvalsh(UPLO.upper(), a)
+
+
 @implements(np.linalg.eigvalsh)
+@of_small_by(_eigvalsh_of_few, _like_values)
 def eigvalsh(a: Any, UPLO: str = "L") -> pg.GlobalArray:
     """The eigenvalues alone, ascending, on every process; see `eigh`. Collective."""
     from pgaspy.algorithms import eigh as algorithm
@@ -291,13 +335,19 @@ def _svdvals(a: NDArray[Any]) -> NDArray[Any]:
 
 
 def _eigh(uplo: Literal["L", "U"], a: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    check_finite(np.tril(a) if uplo == "L" else np.triu(a))
+    _check_triangle(uplo, a)
     return np.linalg.eigh(a, uplo)
 
 
 def _eigvalsh(uplo: Literal["L", "U"], a: NDArray[Any]) -> NDArray[Any]:
-    check_finite(np.tril(a) if uplo == "L" else np.triu(a))
+    _check_triangle(uplo, a)
     return np.linalg.eigvalsh(a, uplo)
+
+
+def _check_triangle(uplo: Literal["L", "U"], a: NDArray[Any]) -> None:
+    """As `check_finite`, of the triangle that is read."""
+    if not np.isfinite(a).all():
+        check_finite(np.tril(a) if uplo == "L" else np.triu(a))
 
 
 def _pinv(tolerance: float, a: NDArray[Any]) -> NDArray[Any]:

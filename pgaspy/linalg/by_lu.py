@@ -17,7 +17,7 @@ from pgaspy.host.call_sites import warn
 from pgaspy.lapack import factor_lu
 from pgaspy.linalg.diagonals import clear_lower, diagonal
 from pgaspy.linalg.layouts import as_given, dealt_as, in_square_blocks, moved
-from pgaspy.linalg.one_call import by_one_call, like, on_all, takes_one_call
+from pgaspy.linalg.one_call import by_one_call, like, like_operand, of_small_by, on_all, takes_one_call
 from pgaspy.linalg.operands import (
     as_columns,
     as_matrix,
@@ -44,6 +44,7 @@ class SlogdetResult(NamedTuple):
 
 
 @implements(np.linalg.solve)
+@of_small_by(np.linalg.solve, lambda a, b: like_operand(b))
 def solve(a: Any, b: Any) -> pg.GlobalArray:
     """Solve a x = b, by `pgaspy.algorithms.lu`; of stacks, by LAPACK on what each process has. Collective.
 
@@ -86,6 +87,7 @@ def solve(a: Any, b: Any) -> pg.GlobalArray:
 
 
 @implements(np.linalg.inv)
+@of_small_by(np.linalg.inv)
 def inv(a: Any) -> pg.GlobalArray:
     """The inverse of a square matrix, in its layout, or of those of a stack; errors as of `solve`. Collective."""
     if is_stack(a):

@@ -16,7 +16,16 @@ from pgaspy.dispatch import implements
 from pgaspy.distribution import Distribution
 from pgaspy.linalg.diagonals import clear_lower
 from pgaspy.linalg.layouts import as_given, dealt_as, in_square_blocks, is_tall, moved
-from pgaspy.linalg.one_call import HOUSEHOLDER, JACOBI, by_one_call, check_finite, like, on_all, takes_one_call
+from pgaspy.linalg.one_call import (
+    HOUSEHOLDER,
+    JACOBI,
+    by_one_call,
+    check_finite,
+    like,
+    of_small_by,
+    on_all,
+    takes_one_call,
+)
 from pgaspy.linalg.operands import as_columns, as_matrix, common_dtype
 from pgaspy.linalg.stacks import is_stack, over_stacks
 from pgaspy.values import told, value
@@ -31,7 +40,18 @@ class QRResult(NamedTuple):
     R: pg.GlobalArray
 
 
+def _of_few(a: NDArray[Any], mode: Any = "reduced") -> Any:
+    """Those of a small matrix."""
+    found = np.linalg.qr(a, mode)
+    return QRResult(*found) if mode in _WITH_Q else found  # type: ignore[arg-type]
+
+
+_WITH_Q = "reduced", "complete"
+"""The modes in which Q is wanted."""
+
+
 @implements(np.linalg.qr)
+@of_small_by(_of_few)
 def qr(a: Any, mode: str = "reduced") -> Any:
     """Factor a = Q R by `pgaspy.algorithms.qr`; of a stack, by LAPACK on what each process has. Collective.
 
@@ -63,7 +83,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
         raise ValueError(f"Unrecognized mode '{mode}'")
     if is_stack(a):
         found = over_stacks(functools.partial(np.linalg.qr, mode=mode), a, may_fail=False)
-        return QRResult(*found) if mode in ("reduced", "complete") else found
+        return QRResult(*found) if mode in _WITH_Q else found
     a = as_matrix(a)
     dtype, (m, n), k = common_dtype(a), a.shape, min(a.shape)
     if mode != "raw" and takes_one_call((m, m + n if mode == "complete" else n), HOUSEHOLDER):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 import pgaspy as pg
 from pgaspy.alone import small
+from pgaspy.alone.likeness import view_like
 from pgaspy.array import of_elements
 from pgaspy.caches import cached
 from pgaspy.distribution import Distribution
@@ -30,8 +31,10 @@ from pgaspy.linalg.stacks import LONGEST_MESSAGE, compute
 from pgaspy.planning.view import whole
 from pgaspy.scheduling.base import local_view, wrap
 from pgaspy.scheduling.floating_point import silently
+from pgaspy.small_calls import by_numpy
 
-__all__ = ["HOUSEHOLDER", "JACOBI", "Result", "by_one_call", "check_finite", "like", "on_all", "takes_one_call"]
+__all__ = ["HOUSEHOLDER", "JACOBI", "Result", "by_one_call", "check_finite", "like", "like_operand",
+           "of_small_by", "on_all", "takes_one_call", "whole_on_all"]
 
 SMALL = 1 << 14
 """Elements of a matrix that comes to all processes: their message takes little more than an empty one."""
@@ -63,11 +66,12 @@ def like(a: pg.GlobalArray, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Res
 
 def on_all(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Result:
     """A result that every process has."""
-    return Result(shape, dtype, _whole_on_all(shape, pg.SIZE))
+    return Result(shape, dtype, whole_on_all(shape, pg.SIZE))
 
 
 @cached
-def _whole_on_all(shape: tuple[int, ...], n_procs: int) -> Layout:
+def whole_on_all(shape: tuple[int, ...], n_procs: int) -> Layout:
+    """That of a result which every process has."""
     return Distribution(*"*" * len(shape)).bind(shape, n_procs)
 
 
@@ -87,6 +91,23 @@ def takes_one_call(shape: tuple[int, ...], as_one: float = ELIMINATION) -> bool:
     if is_tall(shape) or is_tall(shape[::-1]) or (p > 1 and size > LARGEST):
         return False
     return size * (p - as_one) <= WORTH * p
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def like_operand(x: Any, *_: Any, **__: Any) -> Any:
+    """What a result is like that is dealt out as an operand is."""
+    return view_like(x) if x.__class__ in small.kinds else None
+
+
+def of_small_by(function: Callable[..., Any], like: Callable[..., Any] = like_operand) -> Callable[[F], F]:
+    """Have a function of one matrix, and others, be that of NumPy's arrays where they are small; see `by_numpy`."""
+    def of_matrices(a: NDArray[Any], *others: Any, **options: Any) -> Any:
+        if a.ndim > 2 or (others and getattr(others[0], "ndim", 0) > 2):
+            raise TypeError("a stack")
+        return function(a, *others, **options)
+    return by_numpy(of_matrices, like=like, max_elements=SMALL)
 
 
 def by_one_call(function: Callable[..., Any], operands: Sequence[pg.GlobalArray], results: Sequence[Result],

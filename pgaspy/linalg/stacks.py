@@ -26,6 +26,7 @@ from pgaspy.layout import Layout, going_with, replicated
 from pgaspy.planning.result_layout import SHARE, inherited
 from pgaspy.planning.view import View, joint_shape, whole
 from pgaspy.scheduling.floating_point import silently
+from pgaspy.small_calls import returned
 from pgaspy.tasks import perform
 from pgaspy.values import value
 
@@ -86,13 +87,7 @@ def over_stacks(function: Callable[..., Any], *operands: Any, n_core: tuple[int,
              for x, s in zip(arrays, stacks, strict=True)]
     compute(function, there, results, may_fail)
     results = [made(x._base, x._view) for x in results]
-    return _returned(of_none, results)
-
-
-def _returned(found: Any, results: Sequence[pg.GlobalArray]) -> Any:
-    """Results, as a function has given those that are NumPy's: in a tuple, with names, or one."""
-    return type(found)(*results) if hasattr(found, "_fields") else (
-        tuple(results) if isinstance(found, tuple) else results[0])
+    return returned(results, of_none)
 
 
 def _of_few(function: Callable[..., Any], arrays: Sequence[pg.GlobalArray], stack: tuple[int, ...],
@@ -107,8 +102,8 @@ def _of_few(function: Callable[..., Any], arrays: Sequence[pg.GlobalArray], stac
         return None
     largest = _largest(stack, arrays, stacks)
     parent = whole(replicated((), 1)) if largest is None else view_like(largest)
-    return _returned(found, [of_elements(np.ascontiguousarray(x), (
-        likeness(_like_stack, parent, (stack, x.shape[len(stack):])), None, True)) for x in results])
+    return returned([of_elements(np.ascontiguousarray(x), (
+        likeness(_like_stack, parent, (stack, x.shape[len(stack):])), None, True)) for x in results], found)
 
 
 def _like_stack(view: View, shape: tuple[tuple[int, ...], tuple[int, ...]]) -> View:

@@ -13,7 +13,7 @@ import pgaspy as pg
 from pgaspy.dispatch import implements
 from pgaspy.linalg.diagonals import clear_lower, clear_upper, diagonal
 from pgaspy.linalg.layouts import as_given, in_square_blocks, lies_in_square_blocks
-from pgaspy.linalg.one_call import by_one_call, like, takes_one_call
+from pgaspy.linalg.one_call import by_one_call, like, of_small_by, takes_one_call
 from pgaspy.linalg.operands import as_columns, as_right_hand_sides, as_square, common_dtype, refuse_infinite
 from pgaspy.linalg.stacks import is_stack, over_stacks
 from pgaspy.values import value
@@ -21,7 +21,12 @@ from pgaspy.values import value
 __all__ = ["cho_factor", "cho_solve", "cholesky", "solve_triangular"]
 
 
+def _of_few(a: NDArray[Any], *, upper: bool = False) -> NDArray[Any]:
+    return _cholesky(upper, a)
+
+
 @implements(np.linalg.cholesky)
+@of_small_by(_of_few)
 def cholesky(a: Any, /, *, upper: bool = False) -> pg.GlobalArray:
     """The Cholesky factor of a positive definite matrix, by `pgaspy.algorithms.cholesky`. Collective.
 

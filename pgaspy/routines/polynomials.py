@@ -16,7 +16,7 @@ import pgaspy as pg
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.host.call_sites import warn
-from pgaspy.small_calls import by_numpy
+from pgaspy.small_calls import as_new, by_numpy
 from pgaspy.values import told
 
 __all__ = ["poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval", "roots"]
@@ -51,7 +51,17 @@ def polyval(p: Any, x: Any) -> pg.GlobalArray:
     return result
 
 
+def _fitted_to_few(x: Any, y: Any, deg: int, rcond: float | None = None, *, w: Any = None) -> NDArray[Any]:
+    """The coefficients alone; a ValueError where there is to be a warning that several polynomials fit as well."""
+    found: NDArray[Any]
+    found, _, rank, *_ = np.polyfit(x, y, deg, rcond, full=True, w=w)
+    if rank != deg + 1:
+        raise ValueError("several polynomials fit")
+    return found
+
+
 @implements(np.polyfit)
+@by_numpy(_fitted_to_few, like=as_new)
 def polyfit(x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None,
             cov: bool | str = False) -> Any:
     """The polynomial of a degree that fits values at points best, by least squares. Collective.

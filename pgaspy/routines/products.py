@@ -11,12 +11,14 @@ import pgaspy as pg
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements, named
 from pgaspy.host.call_sites import warn
-from pgaspy.small_calls import by_numpy
+from pgaspy.linalg.products import MAX_MULTIPLIED
+from pgaspy.small_calls import as_new, by_numpy
 
 __all__ = ["cross", "inner", "matvec", "vdot", "vecmat"]
 
 
 @implements(np.inner)
+@by_numpy(np.inner, like=as_new, max_elements=MAX_MULTIPLIED)
 def inner(a: Any, b: Any, /) -> pg.GlobalArray:
     """The sums of products over the last dimensions of two arrays. Collective.
 

@@ -199,6 +199,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> pg.GlobalArray:
 
 
 @implements(np.block)
+@by_numpy(np.block)
 def block(arrays: Any) -> pg.GlobalArray:
     """An array that is put together of blocks in nested lists. Collective.
 
