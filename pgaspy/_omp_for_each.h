@@ -106,7 +106,8 @@ static void for_each(loop_fn *loop, geometry *g, packable items, int cost)
     }
     const int inner = g->ndim - 1;
     const int64_t strips = g->shape[inner] / TILE, rest = g->shape[inner] % TILE;
-    geometry strip = *g;
+    geometry strip;
+    copy_geometry(&strip, g);
     for (int d = dim; d < inner - 1; d++)
         move_dim(&strip, d, g, d + 1);
     strip.ndim = g->ndim + 1;

@@ -41,6 +41,16 @@ static void move_dim(geometry *g, int to, const geometry *from, int dim)
         g->stride[to][o] = from->stride[dim][o];
 }
 
+/* The same in other memory: what there is of it, where its arrays have room for a hundred times as much. */
+static void copy_geometry(geometry *to, const geometry *from)
+{
+    to->n_operands = from->n_operands;
+    to->ndim = from->ndim;
+    memcpy(to->base, from->base, from->n_operands * sizeof *from->base);
+    for (int d = 0; d < from->ndim; d++)
+        move_dim(to, d, from, d);
+}
+
 /* Take dimension `dim` out and put it back as dimension `to`, before it. */
 static void insert_dim(geometry *g, int to, int dim)
 {

@@ -68,7 +68,8 @@ static int transpose(geometry *g, int64_t size)
     for (int d = 0; d < inner; d++)
         if (g->stride[d][out] % size)
             return 0;
-    geometry matrices = *g;
+    geometry matrices;
+    copy_geometry(&matrices, g);
     for (int d = dim; d < inner - 1; d++)
         move_dim(&matrices, d, g, d + 1);
     move_dim(&matrices, inner - 1, g, dim);
