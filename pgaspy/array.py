@@ -1174,8 +1174,8 @@ class GlobalArray:
             if found is not None:
                 total = of_elements(*found)
                 return total / (self.size // total.size)
-        return _reduced(moments.mean(self._base, self._view, axis, dtype=dtype, keepdims=keepdims, where=where), out,
-                        "unsafe")
+        return _reduced(moments.mean(self._base, self._view, axis, dtype=dtype, keepdims=keepdims, where=where, out=out),
+                        out, "unsafe")
 
     def var(self, axis: Axis = None, dtype: DTypeLike | None = None, out: GlobalArray | None = None, ddof: float = 0,
             keepdims: bool = False, *, where: Any = True, mean: Any = NO_VALUE,
@@ -1204,7 +1204,7 @@ class GlobalArray:
                 n = self.size // total.size
                 return total / (n - ddof if n > ddof else 0)
         return _reduced(moments.var(self._base, self._view, axis, dtype=dtype, ddof=ddof,
-                                    keepdims=keepdims, where=where, center=mean), out, "unsafe")
+                                    keepdims=keepdims, where=where, center=mean, out=out), out, "unsafe")
 
     def std(self, axis: Axis = None, dtype: DTypeLike | None = None, out: GlobalArray | None = None, ddof: float = 0,
             keepdims: bool = False, *, where: Any = True, mean: Any = NO_VALUE,
@@ -1213,7 +1213,8 @@ class GlobalArray:
         if self._is_of_few_reals(dtype, out, where, mean, functions.MAX_REDUCED):
             return _SHORTCUTS[np.sqrt](self.var(axis, ddof=ddof, keepdims=keepdims, correction=correction))
         return _reduced(moments.std(self._base, self._view, axis, dtype=dtype, ddof=_divisor(ddof, correction),
-                                    keepdims=keepdims, where=where, center=mean, keeps_dtype=out is None), out)
+                                    keepdims=keepdims, where=where, center=mean, out=out,
+                                    keeps_dtype=out is None), out)
 
     def _is_of_few_reals(self, dtype: DTypeLike | None, out: GlobalArray | None, where: Any,
                          mean: Any = NO_VALUE, max_elements: int = small.MAX_ELEMENTS) -> bool:

@@ -25,15 +25,17 @@ _SUMMED_AS_INTEGERS = (np.dtype(bool), np.dtype(np.int8), np.dtype(np.int16))
 
 
 def mean(base: Base, view: View, axis: Any = None, *, dtype: Any = None, keepdims: bool = False,
-         where: Any = True) -> BaseView:
-    """The arithmetic mean over `axis`; of integers in float64, of float16 by way of float32. Collective."""
+         where: Any = True, out: Any = None) -> BaseView:
+    """The arithmetic mean over `axis`; of integers in float64, of float16 by way of float32, else as of what goes to an
+    array `out`. Collective.
+    """
     dtype = result_dtype = None if dtype is None else np.dtype(dtype)
     if dtype is None and base.dtype.kind in "iub":
         result_dtype = np.dtype(float)
         dtype = summed_as(base.dtype) if where is True else result_dtype
     elif dtype is None and base.dtype == np.float16:
-        dtype, result_dtype = np.dtype(np.float32), base.dtype
-    total = ufunc_reduce(np.add, base, view, axis, dtype, keepdims, where=where)
+        dtype, result_dtype = np.dtype(np.float32), base.dtype if out is None else None
+    total = ufunc_reduce(np.add, base, view, axis, dtype, keepdims, where=where, out=out)
     quotient = _quotient(total, _count(view, axis, keepdims, where))
     if result_dtype in (None, quotient.base.dtype) or quotient.base.dtype.kind == "m":
         return quotient
@@ -41,22 +43,24 @@ def mean(base: Base, view: View, axis: Any = None, *, dtype: Any = None, keepdim
 
 
 def var(base: Base, view: View, axis: Any = None, *, dtype: Any = None, ddof: float = 0, keepdims: bool = False,
-        where: Any = True, center: Any = NO_VALUE) -> BaseView:
-    """The mean squared distance from the mean over `axis`, with divisor `n - ddof`. Collective."""
+        where: Any = True, center: Any = NO_VALUE, out: Any = None) -> BaseView:
+    """The mean squared distance from the mean over `axis`, with divisor `n - ddof`; in the dtype of what goes to an
+    array `out`. Collective.
+    """
     if isinstance(ddof, np.generic):
         ddof = ddof.item()
     if center is NO_VALUE:
-        center = mean(base, view, axis, dtype=dtype, keepdims=True, where=where)
+        center = mean(base, view, axis, dtype=dtype, keepdims=True, where=where, out=out)
     distance = apply(np.subtract, BaseView(base, view), center)
     if distance.base.dtype.kind == "c":
         squares = apply(REAL, apply(np.multiply, distance, apply(np.conjugate, distance)))
     else:
         squares = apply(np.square, distance)
-    total = ufunc_reduce(np.add, *squares, axis, dtype, keepdims, where=where)
+    total = ufunc_reduce(np.add, *squares, axis, dtype, keepdims, where=where, out=out)
     count = _count(view, axis, keepdims, where)
     if where is not True:
         return _quotient(total, apply(np.maximum, apply(np.subtract, count, ddof), 0))
-    quotient = apply(np.divide, total, count - ddof if count > ddof else 0)
+    quotient = _quotient(total, count - ddof if count > ddof else 0)
     return quotient if dtype is None else copied(*quotient, dtype=total.base.dtype)
 
 
@@ -83,9 +87,13 @@ def std(base: Base, view: View, axis: Any = None, *, keeps_dtype: bool = False, 
 
 
 def _quotient(total: BaseView, count: Any) -> BaseView:
-    """Sums divided by numbers of elements; these, where they are an array, do not change the dtype."""
-    quotient = apply(np.divide, total, count)
-    return quotient if isinstance(count, int) else copied(*quotient, dtype=total.base.dtype)
+    """Sums divided by a number of elements; or by several, in an array, in float64, as float16 cannot hold the number.
+    """
+    if isinstance(count, int | float):
+        if total.base.dtype != np.float16:
+            return apply(np.divide, total, count)
+        count = np.float64(count)
+    return copied(*apply(np.divide, total, count), dtype=total.base.dtype)
 
 
 def _count(view: View, axis: Any, keepdims: bool, where: Any) -> Any:

@@ -34,7 +34,9 @@ __all__ = ["ASSOCIATIVE", "accumulated", "loop_dtype", "reduced_at"]
 ASSOCIATIVE = {np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.fmin, np.logical_and, np.logical_or,
                np.logical_xor, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.gcd, np.hypot, np.logaddexp,
                np.logaddexp2}
-"""The ufuncs by which the totals of parts can be joined; all are commutative as well."""
+"""The ufuncs by which the totals of parts can be joined; all are commutative as well. Running products of complex
+numbers are no such: where one has become infinite or zero, in either part, depends on all factors before.
+"""
 
 
 def accumulated(ufunc: np.ufunc, base: Base, view: View, axis: Any, dtype: DTypeLike | None,
@@ -69,10 +71,10 @@ class _Call(NamedTuple):
 @cached
 def _scan_call(ufunc: np.ufunc, view: View, layout: Layout, source: np.dtype[Any], wanted: np.dtype[Any] | None,
                out: np.dtype[Any] | None, axis: int) -> _Call:
-    turned, is_associative = view.turned, ufunc in ASSOCIATIVE
+    turned, dtype = view.turned, loop_dtype("accumulate", ufunc, source, wanted, out)
+    is_associative = ufunc in ASSOCIATIVE and not (ufunc is np.multiply and dtype.kind == "c")
     if not is_associative:
         layout = _in_blocks(layout, axis)
-    dtype = loop_dtype("accumulate", ufunc, source, wanted, out)
     taken = source if has_kernel(ufunc, source, dtype) else dtype
     lies_so = turned.own_layout == layout and taken == source
     recipe = scan(whole(layout), turned if lies_so else whole(layout), axis, view.steps[axis] < 0, ufunc,

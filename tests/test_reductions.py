@@ -299,6 +299,23 @@ def test_sums_of_times_into_arrays() -> None:
     assert_equal(np.add.reduce(pg.array(x), where=mask, out=pg.zeros(3, "m8[h]")), np.add.reduce(x, where=mask))
 
 
+def test_moments_of_more_elements_than_float16_counts() -> None:
+    x = np.full((70000, 2), 0.25, np.float16)
+    x[::2] *= -1
+    A, wide = pg.array(x), pg.zeros((2,))
+    for found in A.var(0), A.var(0, dtype=np.float16), A.std(0) ** 2, A[:, 0].var(), A.var(0, out=wide), wide:
+        collectively(np.array_equal(found, np.full(found.shape, 0.0625)), f"{found}")
+    assert_equal(A.astype(float).mean(0, dtype=np.float16), np.zeros(2, np.float16))
+
+
+def test_moments_are_those_of_the_dtype_of_out() -> None:
+    x = (np.arange(2000) % 7 / 3).astype(np.float32)
+    for name in ("mean", "var", "std"):
+        found, expected = pg.zeros(()), getattr(x.astype(float), name)()
+        getattr(pg.array(x), name)(out=found)
+        collectively(np.allclose(found.item(), expected, 1e-14, 0), f"{name}: {found.item()} {expected}")
+
+
 def test_variances_about_a_mean_that_is_known() -> None:
     x = np.arange(6.0).reshape(2, 3)
     A, center = pg.array(x), np.array([[1.0], [2.0]])

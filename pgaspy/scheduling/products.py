@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pgaspy.caches import cached
 from pgaspy.scheduling.floating_point import is_telling, noting, silenced, silently, unless_noted
 
-__all__ = ["accumulated", "at_once", "dtype_of", "of_elements", "times", "values_of"]
+__all__ = ["at_once", "dtype_of", "of_elements", "times", "values_of"]
 
 CHUNK = 1 << 14
 """Factors that are made pairs at a time, so that these stay in the cache."""
@@ -80,26 +80,6 @@ def _of_rows(rows: NDArray[Any]) -> NDArray[Any]:
         pairs = _pairs(np.multiply.reduceat(pairs["factor"], starts, axis=-1), 0)
         exponent += pairs["exponent"].sum(-1)
     return _pairs(pairs["factor"][..., 0], exponent)
-
-
-@silenced
-def accumulated(pairs: NDArray[Any]) -> NDArray[Any]:
-    """The products of pairs up to each, along the first dimension."""
-    n, n_at_once = len(pairs), _n_at_once(pairs.dtype["factor"])
-    factors = unless_noted(lambda: np.multiply.accumulate(pairs["factor"]))
-    if factors is not None:
-        return _as_pairs(factors, np.add.accumulate(pairs["exponent"]))
-    pairs = _pairs(pairs["factor"], pairs["exponent"])
-    if n <= n_at_once:
-        return _pairs(np.multiply.accumulate(pairs["factor"]), np.add.accumulate(pairs["exponent"]))
-    whole = np.zeros((-n % n_at_once + n, *pairs.shape[1:]), pairs.dtype)
-    whole["factor"] = 1
-    whole[:n] = pairs
-    chunks = np.moveaxis(whole.reshape(-1, n_at_once, *pairs.shape[1:]), 0, 1)
-    within = accumulated(chunks)
-    within[:, 1:] = times(accumulated(within[-1])[:-1], within[:, 1:])
-    found: NDArray[Any] = np.moveaxis(within, 1, 0).reshape(whole.shape)[:n]
-    return found
 
 
 def _n_at_once(dtype: np.dtype[Any]) -> int:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.scheduling import local_scans, products, running_products
+from pgaspy.scheduling import local_scans, running_products
 
 __all__ = ["Totals", "totals_by"]
 
@@ -48,10 +48,6 @@ def totals_by(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Totals:
     if not local_scans.are_products(ufunc, dtype):  # totals are results, too
         return Totals(dtype, ufunc, lambda elements: local_scans.reduced(ufunc, elements, (0,), dtype),
                       partial(local_scans.joined, ufunc), partial(_scanned, ufunc), lambda totals: totals)
-    if dtype.kind == "c":  # as pairs, lest they overflow where the results do not
-        return Totals(products.dtype_of(dtype), products.times,
-                      lambda elements: products.of_elements(elements, (0,), dtype),
-                      products.times, products.accumulated, products.values_of)
     return Totals(running_products.dtype_of(dtype), running_products.joined,
                   lambda elements: running_products.of_elements(elements, dtype),
                   running_products.joined, running_products.accumulated, running_products.values_of)
