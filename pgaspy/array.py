@@ -1174,8 +1174,8 @@ class GlobalArray:
             if found is not None:
                 total = of_elements(*found)
                 return total / (self.size // total.size)
-        return _reduced(moments.mean(self._base, self._view, axis, dtype=dtype, keepdims=keepdims, where=where, out=out),
-                        out, "unsafe")
+        return _reduced(moments.mean(self._base, self._view, axis, dtype=dtype, keepdims=keepdims, where=where,
+                                     out=out), out, "unsafe")
 
     def var(self, axis: Axis = None, dtype: DTypeLike | None = None, out: GlobalArray | None = None, ddof: float = 0,
             keepdims: bool = False, *, where: Any = True, mean: Any = NO_VALUE,

@@ -1,25 +1,26 @@
 """Files: global arrays in NumPy's `.npy` format, read and written by all processes together.
 
-One process reads and writes the header, and tells the others, also when it fails. Each process reads and writes its own
-part of the elements.
+One process reads and writes the header, and tells the others, also when it fails. Then the array is taken section by
+section: assignment brings it to where each process has one run of the file, and from there.
 """
 
 from __future__ import annotations
 
+import math
 import os
-from typing import Any
-
-from numpy.typing import NDArray
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 from pgaspy.array import GlobalArray
-from pgaspy.creation import AnyLayout, asarray
+from pgaspy.creation import AnyLayout, asarray, empty
+from pgaspy.distribution import Distribution
 from pgaspy.execution.recording import needed, stand_ins, sync, together
 from pgaspy.fileio.agreement import on_first_rank
-from pgaspy.fileio.collective import LocalPart, read_or_write
 from pgaspy.fileio.formats import Format, Header
 from pgaspy.fileio.npy import Npy
 from pgaspy.fileio.paths import open_regular
-from pgaspy.fileio.replacing import create, discard, finish
+from pgaspy.fileio.replacing import beside, create, discard, finish
+from pgaspy.fileio.runs import Section, opened, sections
 from pgaspy.job.defaults import layout_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout
@@ -65,10 +66,11 @@ def load(file: str | os.PathLike[str], *, layout: AnyLayout = None, onenode: int
         announce("load", path, meets=True)
         header = on_first_rank(lambda: _read_header(path))
         base = Base(layout_for(header.shape, layout, onenode), native(header.dtype))
-        read_or_write(path, path, header, lambda: LocalPart(base.layout, base.local, header.strides))
+        array = GlobalArray(base, whole(base.layout))
+        _read(path, header, array)
     if base.dtype != header.dtype:
         base.local.byteswap(inplace=True)
-    return GlobalArray(base, whole(base.layout))
+    return array
 
 
 def save(file: str | os.PathLike[str], array: Any) -> None:
@@ -94,21 +96,20 @@ def save(file: str | os.PathLike[str], array: Any) -> None:
     path = _checked_path(file)
     path = path if path.endswith(FORMAT.suffix) else path + FORMAT.suffix
     array = asarray(array)
-    if array._view.own_layout is None:
-        array = array.copy()
     with together():
         sync()  # all that is recorded comes before the call
-        local = needed(array.local)
         announce("save", path, bases=(array._base,), meets=True)
-        _write(path, array, local)
+        _write(path, array)
 
 
-def _write(path: str, array: GlobalArray, local: NDArray[Any]) -> None:
-    layout = array.layout
+def _write(path: str, array: GlobalArray) -> None:
     new = on_first_rank(lambda: create(path, FORMAT, array.shape, array.dtype))
     try:
-        read_or_write(path, new.path, new.header,
-                      lambda: LocalPart(layout, local, new.header.strides, is_writer=_is_writer(layout)))
+        with opened(path, os.O_WRONLY, lambda: beside(path, new)) as file:
+            for part in _parts(array, new.header):
+                local = needed(_brought(part).local)
+                file.write(local, part.start)
+                file.agree()
     except BaseException:
         if world().rank == 0:
             discard(new)
@@ -116,10 +117,59 @@ def _write(path: str, array: GlobalArray, local: NDArray[Any]) -> None:
     on_first_rank(lambda: finish(new))
 
 
-def _is_writer(layout: Layout) -> bool:
-    """Whether this process writes its part: of the replicas, the first one does."""
-    coords = layout.coords_from_rank(world().rank)
-    return all(coords[axis] == 0 for axis in layout.replica_axes)
+def _read(path: str, header: Header, array: GlobalArray) -> None:
+    with opened(path, os.O_RDONLY, lambda: path) as file:
+        for part in _parts(array, header):
+            if part.lies_there and (local := needed(part.section.local)).flags.c_contiguous:
+                file.read(local, part.start)
+                file.agree()
+                continue
+            x = empty(part.section.shape, array.dtype, layout=part.layout)
+            local = needed(x.local)
+            file.read(local, part.start)
+            file.agree()
+            part.section[...] = x
+            sync()
+
+
+class _Part(NamedTuple):
+    """A section of an array in a file, the layout in which each process has one run of it, and where its run starts."""
+
+    section: GlobalArray
+    layout: Layout
+    start: int
+
+    @property
+    def lies_there(self) -> bool:
+        """Whether this process has its run, and may have it in another order."""
+        own = self.section._view.own_layout
+        return own == self.layout or (own is not None and world().size == 1)
+
+
+def _parts(array: GlobalArray, header: Header) -> Iterator[_Part]:
+    """The parts of an array one after the other, in the order of the file."""
+    if not array.size:
+        return
+    job, itemsize = world(), array.dtype.itemsize
+    rows = array.transpose(sorted(range(array.ndim), key=lambda d: -header.strides[d])) if array.ndim else array[None]
+    layout = _in_runs(rows.shape, job.size)
+    cuts: Iterable[Section] = [Section((...,), 0)]
+    if rows._view.own_layout != layout:
+        cuts = sections(rows.shape, job.size, itemsize)
+    for cut in cuts:
+        section = rows[cut.key]
+        layout = _in_runs(section.shape, job.size)
+        first, _ = layout.dims[0].owned_interval(layout.dim_coord(0, layout.coords_from_rank(job.rank))) or (0, 0)
+        yield _Part(section, layout, header.offset + (cut.first + first * math.prod(section.shape[1:])) * itemsize)
+
+
+def _in_runs(shape: tuple[int, ...], n_procs: int) -> Layout:
+    return Distribution("block", *"*" * (len(shape) - 1)).bind(shape, n_procs)
+
+
+def _brought(part: _Part) -> GlobalArray:
+    """The section as its run lies in the file, or where it is."""
+    return part.section if part.lies_there else part.section.redistribute(part.layout)
 
 
 def _checked_path(file: str | os.PathLike[str]) -> str:

@@ -1,16 +1,16 @@
 from __future__ import annotations
 
-import ctypes
 import errno
 import io
+import itertools
 import json
+import math
 import os
 import resource
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -20,7 +20,7 @@ import pgaspy as pg
 from pgaspy import files
 from pgaspy.dims import whole_dim
 from pgaspy.distribution import default_layout
-from pgaspy.fileio import agreement, collective, replacing
+from pgaspy.fileio import agreement, runs
 from pgaspy.fileio.formats import Header
 from pgaspy.layout import Layout
 from tests.together import assert_equal, collectively, raises_everywhere
@@ -110,9 +110,9 @@ def test_load_from_fortran_order_and_foreign_byte_order(folder: Path, shape: tup
 
 @pytest.mark.parametrize("nbytes", [1, 8, 24, 40, 100])
 @pytest.mark.parametrize(("shape", "layout"), [((23,), D("cyclic(3)")), ((7, 9), None), ((3, 5, 4), None)], ids=str)
-def test_long_parts_go_in_several_calls(folder: Path, monkeypatch: pytest.MonkeyPatch, nbytes: int,
+def test_large_arrays_go_in_several_sections(folder: Path, monkeypatch: pytest.MonkeyPatch, nbytes: int,
                                         shape: tuple[int, ...], layout: pg.Distribution | None) -> None:
-    monkeypatch.setattr(collective, "MAX_CALL_BYTES", nbytes)
+    monkeypatch.setattr(runs, "MAX_RUN_BYTES", nbytes)
     expected = numbers(shape)
     pg.save(folder / "a.npy", pg.array(expected, layout=layout))
     assert_saved(folder / "a.npy", expected)
@@ -274,6 +274,7 @@ def test_load_refuses_what_is_not_there(folder: Path) -> None:
     (b"\x93NUMPY\x09\x00rest of it", ValueError, r"version \(9, 0\)"),
     (npy_bytes(np.ones(6))[:40], ValueError, r"bad\.npy has no valid \.npy header: EOF"),
     (npy_bytes(np.ones(6)).replace(b"(6,), } ", b"(-6,), }"), ValueError, "negative extent"),
+    (npy_bytes(np.ones(6))[:10] + b"(" * 118, ValueError, r"no valid \.npy header"),
     (npy_bytes(np.ones((2, 6)))[:-1], ValueError, r"cut short.*\(2, 6\).*224 bytes, the file has 223"),
     (npy_bytes(np.ones(6)).replace(b"(6,), }      ", b"(10000000,), }"), ValueError, "cut short.*80000128 bytes"),
     (npy_bytes(np.array([1, None])), ValueError, "pickled objects.*allow_pickle"),
@@ -365,9 +366,9 @@ def test_files_that_are_others_on_other_processes(folder: Path) -> None:
         raises_everywhere(ValueError, f"{words}.*working directories.*absolute", lambda: pg.load("a.npy"))
         if pg.RANK == pg.SIZE - 1:
             np.save("a.npy", np.ones(5))
-        opened_size = collective.opened_size
+        open_regular = runs.open_regular
         with pytest.MonkeyPatch.context() as patch:  # one path, as if each process were on a machine of its own
-            patch.setattr(collective, "opened_size", lambda path, flags: opened_size(str(own / "a.npy"), flags))
+            patch.setattr(runs, "open_regular", lambda path, flags: open_regular(str(own / "a.npy"), flags))
             raises_everywhere(ValueError, f"{words}, it has 160 bytes on one and 168 on another.*share",
                               lambda: pg.load(folder / "a" / "a.npy"))
 
@@ -397,22 +398,6 @@ def test_paths_with_null_characters(folder: Path) -> None:
     raises_everywhere(ValueError, "null character", lambda: pg.save(f"{folder}/a\0b", pg.ones(3)))
 
 
-def test_a_failed_allocation_is_one_of_all(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    array = pg.array(numbers((20, 20)))
-    pg.save(folder / "a.npy", array)
-
-    def failing(*_: Any, **__: Any) -> None:
-        if pg.RANK == pg.SIZE - 1:
-            raise MemoryError("none left")
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-
-    monkeypatch.setattr(files, "LocalPart", failing)
-    words = "none left|No such file.*on every rank"
-    raises_everywhere(OSError, words, lambda: pg.save(folder / "a.npy", array))
-    raises_everywhere(OSError, words, lambda: pg.load(folder / "a.npy"))
-    assert_saved(folder / "a.npy", numbers((20, 20)))
-
-
 def test_failed_write_leaves_the_file_as_it_was(folder: Path) -> None:
     expected = numbers((300, 200))
     array = pg.array(expected, layout=D("block", "cyclic(7)"))
@@ -424,48 +409,58 @@ def test_failed_write_leaves_the_file_as_it_was(folder: Path) -> None:
     assert_saved(folder / "a.npy", expected + 1)
 
 
-@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EOPNOTSUPP])
-def test_the_space_of_a_file_is_taken_before_it_is_written(folder: Path, monkeypatch: pytest.MonkeyPatch,
-                                                           error: int) -> None:
-    """As what others take meanwhile is not missed by Open MPI; where the file system cannot, as it comes."""
-    pg.save(folder / "a.npy", pg.zeros((300, 200)))
-    asked: list[tuple[int, ...]] = []
-
-    def fallocate(*arguments: int) -> int:
-        asked.append(arguments[1:])
-        ctypes.set_errno(error)
-        return -1
-
-    monkeypatch.setattr(replacing, "_LIBC", SimpleNamespace(fallocate=fallocate))
-    expected = numbers((300, 200))
-    if error == errno.ENOSPC:
-        raises_everywhere(OSError, "No space left.*a.npy", lambda: pg.save(folder / "a.npy", pg.array(expected)))
-        assert_saved(folder / "a.npy", np.zeros((300, 200)))
-        collectively([*folder.iterdir()] == [folder / "a.npy"])
-    else:
-        pg.save(folder / "a.npy", pg.array(expected))
-        assert_saved(folder / "a.npy", expected)
-    collectively(asked == [(1, 0, expected.nbytes + 128)] * (pg.RANK == 0))
-
-
-def test_failure_of_one_process_is_one_of_all(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    array = pg.array(numbers((20, 20)))
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), MemoryError("no memory left")])
+@pytest.mark.parametrize("number", [0, 1])
+def test_failure_of_one_process_is_one_of_all(folder: Path, monkeypatch: pytest.MonkeyPatch, error: Exception,
+                                              number: int) -> None:
+    """In whichever call: nobody waits for those that failed, and what was there before stays."""
+    monkeypatch.setattr(runs, "MAX_RUN_BYTES", 80)
+    array = pg.array(numbers((40, 20)))
     pg.save(folder / "a.npy", array)
-    section = collective._section
+    for call in "preadv", "pwritev":
+        calls = itertools.count()
+        before = getattr(os, call)
 
-    def failing(local: np.ndarray, slab: Any) -> np.ndarray:
-        if pg.RANK == pg.SIZE - 1:
-            raise MemoryError("no memory for a buffer")
-        return section(local, slab)
+        def failing(*given: Any, before: Any = before, calls: Iterator[int] = calls) -> int:
+            if pg.RANK == pg.SIZE - 1 and next(calls) == number:
+                raise error
+            moved: int = before(*given)
+            return moved
 
-    monkeypatch.setattr(collective, "_section", failing)
-    where = f" .on rank {pg.SIZE - 1} at .*" if pg.SIZE > 1 else ""
-    words = f"MemoryError: no memory for a buffer{where}: .*a.npy"
-    raises_everywhere(OSError, words, lambda: pg.save(folder / "a.npy", array))
-    raises_everywhere(OSError, words, lambda: pg.load(folder / "a.npy"))
-    monkeypatch.undo()
-    assert_saved(folder / "a.npy", numbers((20, 20)))
-    assert_equal(pg.load(folder / "a.npy"), numbers((20, 20)))
+        monkeypatch.setattr(os, call, failing)
+        where = f" .on rank {pg.SIZE - 1} at .*" if pg.SIZE > 1 else ""
+        raises_everywhere(OSError, f"(left|left on device){where}: .*a.npy",
+                          lambda: pg.save(folder / "a.npy", array + 1) if call == "pwritev"  # noqa: B023
+                          else pg.load(folder / "a.npy"))
+        monkeypatch.setattr(os, call, before)
+    assert_saved(folder / "a.npy", numbers((40, 20)))
+    assert_equal(pg.load(folder / "a.npy"), numbers((40, 20)))
+
+
+def test_what_takes_several_calls(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "MAX_CALL_BYTES", 24)
+    expected = numbers((7, 9))
+    pg.save(folder / "a.npy", pg.array(expected))
+    assert_saved(folder / "a.npy", expected)
+    assert_equal(pg.load(folder / "a.npy"), expected)
+
+
+def test_a_file_that_becomes_shorter_while_it_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pg.save(folder / "a.npy", pg.ones(100))
+    read = os.preadv
+    monkeypatch.setattr(os, "preadv", lambda descriptor, buffers, start: read(descriptor, buffers, start + 10_000))
+    raises_everywhere(OSError, "0 of .* bytes were moved.*a.npy", lambda: pg.load(folder / "a.npy"))
+
+
+@pytest.mark.parametrize(("shape", "n_procs", "lead"), [
+    ((100, 7), 4, 0), ((3, 100), 4, 1), ((2, 3, 50), 6, 1), ((2, 3, 50), 8, 2), ((1000, 2), 5000, 0), ((1, 1, 5), 9, 2),
+])
+def test_sections_follow_one_another(shape: tuple[int, ...], n_procs: int, lead: int) -> None:
+    places = np.arange(math.prod(shape)).reshape(shape)
+    found = list(runs.sections(shape, n_procs, 8))
+    collectively(all(len(cut.key) == lead + 1 for cut in found))
+    collectively([places[cut.key].flat[0] for cut in found] == [cut.first for cut in found])
+    collectively(np.array_equal(np.concatenate([places[cut.key].ravel() for cut in found]), places.ravel()))
 
 
 def test_saving_a_part_while_one_process_has_a_local_view(folder: Path) -> None:

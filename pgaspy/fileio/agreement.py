@@ -95,14 +95,8 @@ def _on(size: int, n_failed: int, places: Sequence[tuple[int, str]]) -> str:
     return f" (on {', '.join(f'rank {rank} at {host}' for rank, host in places)}{more})"
 
 
-_ERRNO_FROM_MPI = {MPI.ERR_ACCESS: errno.EACCES, MPI.ERR_NO_SPACE: errno.ENOSPC, MPI.ERR_QUOTA: errno.EDQUOT,
-                   MPI.ERR_NO_SUCH_FILE: errno.ENOENT, MPI.ERR_READ_ONLY: errno.EROFS}
-
-
 def _described(error: Exception | None) -> tuple[int, str]:
     """The errno and the words for a failure."""
-    if isinstance(error, MPI.Exception):
-        return _ERRNO_FROM_MPI.get(error.Get_error_class(), errno.EIO), error.Get_error_string()
     if isinstance(error, OSError):
         return error.errno or errno.EIO, error.strerror or str(error)
     return errno.EIO, f"{type(error).__name__}: {error}"

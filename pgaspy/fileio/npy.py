@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from tokenize import TokenError
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -30,7 +31,7 @@ class Npy:
         file.seek(0)
         try:
             shape, fortran_order, dtype = _read_fields(file)
-        except ValueError as error:
+        except (ValueError, TokenError) as error:
             raise ValueError(f"{path} has no valid .npy header: {error}") from None
         if dtype.hasobject:
             raise ValueError(f"{path} holds pickled objects ({dtype}), which are not loaded: numpy.load it with "

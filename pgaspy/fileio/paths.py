@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from mpi4py import MPI
 
-__all__ = ["absolute", "check_regular", "check_same", "open_regular", "opened_size"]
+__all__ = ["absolute", "check_regular", "check_same", "open_regular"]
 
 
 def absolute(path: str) -> str:
@@ -34,15 +34,6 @@ def open_regular(path: str, flags: int) -> int:
     """`os.open`, which neither waits for the other end of a pipe nor touches a device."""
     check_regular(Path(path).stat().st_mode, path)
     return os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK)
-
-
-def opened_size(path: str, flags: int) -> int:
-    """The size of a file, which this process can open."""
-    descriptor = open_regular(path, flags)
-    try:
-        return os.fstat(descriptor).st_size
-    finally:
-        os.close(descriptor)
 
 
 def check_same(comm: MPI.Intracomm, name: str, nbytes: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import math
 import os
@@ -16,7 +15,7 @@ import numpy as np
 from pgaspy.fileio.formats import Format, Header
 from pgaspy.fileio.paths import check_regular
 
-__all__ = ["NewFile", "create", "discard", "finish"]
+__all__ = ["NewFile", "beside", "create", "discard", "finish"]
 
 
 class NewFile(NamedTuple):
@@ -36,18 +35,23 @@ def create(path: str, file_format: Format, shape: tuple[int, ...], dtype: np.dty
     with new.open("xb") as file:
         try:
             header = file_format.write_header(file, shape, dtype)
-            _reserve(file.fileno(), header.nbytes, destination)
         except BaseException:
             new.unlink()
             raise
     return NewFile(os.fspath(new), os.fspath(destination), header)
 
 
+def beside(path: str, new: NewFile) -> str:
+    """Where another process finds a new file, by its own reckoning."""
+    return os.fspath(Path(os.path.realpath(path)).with_name(Path(new.path).name))
+
+
 def finish(new: NewFile) -> None:
     """Let a new file take its place."""
     path, destination = Path(new.path), Path(new.destination)
     try:
-        found, expected = path.stat().st_size, new.header.nbytes
+        with path.open("rb") as file:  # a network file system asks for the size then, of what others have written
+            found, expected = os.fstat(file.fileno()).st_size, new.header.nbytes
         if found != expected:
             raise OSError(errno.EIO, f"{found} of {expected} bytes were written", new.destination)
         if destination.exists():
@@ -81,28 +85,8 @@ def _check_replaceable(destination: Path) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), os.fspath(destination))
 
 
-def _reserve(descriptor: int, nbytes: int, destination: Path) -> None:
-    """Have the space for a file, so that nobody else takes it meanwhile, where its file system can do that.
-
-    The file does not become longer: what is missing in the end is seen by its length.
-    """
-    if not nbytes or not hasattr(_LIBC, "fallocate"):
-        return
-    reserve = _LIBC.fallocate
-    reserve.argtypes = ctypes.c_int, ctypes.c_int, ctypes.c_longlong, ctypes.c_longlong
-    while reserve(descriptor, _KEEP_SIZE, 0, nbytes):
-        error = ctypes.get_errno()
-        if error in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            raise OSError(error, os.strerror(error), os.fspath(destination))
-        if error != errno.EINTR:
-            return
-
-
-_LIBC, _KEEP_SIZE = ctypes.CDLL(None, use_errno=True), 1
-
-
 def _check_space(destination: Path, nbytes: int) -> None:
-    """Refuse at once what does not fit: Open MPI's collective calls report no error when the device is full."""
+    """Refuse at once what does not fit."""
     system = os.statvfs(destination.parent)
     free = system.f_bavail * system.f_frsize
     if nbytes > free and system.f_blocks > 0:  # some network file systems do not tell
