@@ -18,7 +18,7 @@ from pgaspy.execution import appending, borrowers, progress
 from pgaspy.execution.appending import record, where
 from pgaspy.execution.direct import Direct
 from pgaspy.execution.queue import Queue, StandIns, Work
-from pgaspy.job.endings import before_abort, is_interactive
+from pgaspy.job.endings import abort_after_uncaught, before_abort, is_interactive
 from pgaspy.job.failures import TaskError
 from pgaspy.job.procgrid import World, when_ended, when_started, world
 from pgaspy.job.statistics import Statistics, counts, when_asked
@@ -313,6 +313,7 @@ def in_place_of_the_job(other: Queue) -> Iterator[None]:
 def _at_exit() -> None:
     """Execute what is recorded, as others may wait for messages; never after an uncaught exception."""
     failed = False
+    abort_after_uncaught()
     try:
         if queue.error is None and not _has_ended_by_an_exception():
             queue.finish()

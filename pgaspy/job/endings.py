@@ -31,7 +31,7 @@ from pgaspy.job.shared_errors import spoken_for
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = ["abort_job_on_failure", "is_interactive", "print_shared_errors_once"]
+__all__ = ["abort_after_uncaught", "abort_job_on_failure", "is_interactive", "print_shared_errors_once"]
 
 INTERRUPTED = 130
 """The exit code of a program that was interrupted by the keyboard: 128 + SIGINT, as shells have it."""
@@ -56,17 +56,28 @@ def abort_job_on_failure(comm: MPI.Intracomm) -> None:
         The communicator of the job. In an interactive session nothing is changed: there the program may go on. With
         one process, tracebacks become shorter, and nothing else.
     """
+    global _failure
     if is_interactive():
         return
     if comm.size == 1:
         if sys.excepthook is sys.__excepthook__:
             sys.excepthook = tracebacks.print_uncaught
         return
-    failure = _Failure(comm)
-    failure.hook_exceptions()
-    failure.hook_exits()
+    _failure = _Failure(comm)
+    _failure.hook_exceptions()
+    _failure.hook_exits()
 
 
+def abort_after_uncaught() -> None:
+    """Abort the job, if the program has ended by an exception, and a hook was called that was put in the place of ours.
+
+    It is for the end of the interpreter, which keeps what it calls hooks for.
+    """
+    if _failure is not None:
+        _failure.abort_after_uncaught()
+
+
+_failure: _Failure | None = None
 _comm_of_errors: MPI.Intracomm | None = None
 
 
@@ -104,14 +115,18 @@ class _Failure:
                 else:
                     self._print(header)
                     previous(kind, error, trace)
-                for wait in before_abort:
-                    wait()
-                if isinstance(error, JobError) and error.rank != self._comm.rank:
-                    time.sleep(FOLLOWING_SECONDS)
             finally:
-                self._abort(INTERRUPTED if issubclass(kind, KeyboardInterrupt) else 1)
+                self._abort_after(error)
 
         sys.excepthook = excepthook
+
+    def abort_after_uncaught(self) -> None:
+        """See the function of this name."""
+        error: BaseException | None = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+        if error is None or error.__traceback__ is None or not self._is_own_process():
+            return
+        if error.__traceback__.tb_frame.f_back is None:
+            self._abort_after(error)
 
     def hook_exits(self) -> None:
         """Abort where the interpreter reads the code of the `SystemExit` that ended the program.
@@ -146,6 +161,16 @@ class _Failure:
         finally:
             self._abort(status)
 
+    def _abort_after(self, error: BaseException) -> None:
+        """Abort the job, which others may have been told of, or may want to tell of themselves."""
+        try:
+            for wait in before_abort:
+                wait()
+            if isinstance(error, JobError) and error.rank != self._comm.rank:
+                time.sleep(FOLLOWING_SECONDS)
+        finally:
+            self._abort(INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1)
+
     def _is_own_process(self) -> bool:
         """Whether this is no fork of the process that is part of the job."""
         return os.getpid() == self._pid
@@ -162,8 +187,7 @@ class _Failure:
                 self._print(text, who)
 
     def _print(self, text: str, who: str = "") -> None:
-        if sys.stderr is not None:  # in one piece, as other processes may print theirs, too
-            sys.stderr.write(f"{who or f'rank {self._comm.rank}'} of {self._comm.size}: {text}")
+        tracebacks.say(f"{who or f'rank {self._comm.rank}'} of {self._comm.size}: {text}")
 
     def _abort(self, status: int) -> None:
         try:

@@ -15,7 +15,7 @@ from typing import Any
 
 from pgaspy.host import environment
 
-__all__ = ["formatted", "print_uncaught"]
+__all__ = ["formatted", "print_uncaught", "say"]
 
 _OWN = "pgaspy"
 _LIBRARIES = sys.stdlib_module_names | {"mpi4py", "numpy", "scipy"}
@@ -30,8 +30,17 @@ _RAISING = {dis.opmap["RAISE_VARARGS"], dis.opmap["RERAISE"]}
 
 def print_uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Print an exception; for `sys.excepthook`."""
-    if sys.stderr is not None:
-        sys.stderr.write(formatted(error, trace))
+    say(formatted(error, trace))
+
+
+def say(text: str) -> None:
+    """Write a text to `sys.stderr`, if there is one, in one piece; characters that it does not have, as escapes."""
+    if sys.stderr is None:
+        return
+    try:
+        sys.stderr.write(text)
+    except UnicodeEncodeError as error:
+        sys.stderr.write(text.encode(error.encoding, "backslashreplace").decode(error.encoding))
 
 
 def formatted(error: BaseException, trace: TracebackType | None) -> str:

@@ -93,6 +93,45 @@ raise KeyError("at the end")
     assert "uncaught KeyError" in done.stderr
 
 
+@pytest.mark.parametrize(("error", "code"), [("ValueError('bad')", 1), ("KeyboardInterrupt", 130)])
+def test_a_hook_in_the_place_of_ours_prints_and_the_job_ends(tmp_path: Path, error: str, code: int) -> None:
+    """But not where an exception was only kept, as debuggers do."""
+    (tmp_path / "program.py").write_text(f"""{START}
+import pgaspy as pg
+sys.excepthook = lambda kind, *_: print("hook", kind.__name__, file=sys.stderr)
+def failing():
+    raise {error}
+try:
+    failing()
+except BaseException as found:
+    sys.last_exc = sys.last_value = found
+assert float(pg.ones(5).sum()) == 5
+if job.rank == 1:
+    failing()
+comm.Barrier()
+""")
+    done = run_job(2, "program.py", cwd=tmp_path)
+    assert done.returncode == code
+    assert "hook" in done.stderr
+    assert "uncaught" not in done.stderr
+
+
+def test_a_kept_exception_ends_no_job(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(f"""{START}
+import pgaspy as pg
+def failing():
+    try:
+        raise ValueError
+    except ValueError as error:
+        sys.last_exc = sys.last_value = error
+failing()
+print("end", float(pg.ones(5).sum()))
+""")
+    done = run_job(2, "program.py", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("end 5.0") == 2
+
+
 def test_statements_that_no_code_in_python_makes(tmp_path: Path) -> None:
     """But a thread that begins in C, and the interpreter at its end: no line of the program is known to make them."""
     (tmp_path / "program.py").write_text(f"""{START}
@@ -189,6 +228,8 @@ def test_divergence_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(("program", "code", "words"), [
     ("raise ValueError('bad')", 1, ["rank 2 of 4: uncaught ValueError\n", "Traceback", "ValueError: bad"]),
     ("raise KeyboardInterrupt", 130, ["rank 2 of 4: uncaught KeyboardInterrupt\n", "Traceback"]),
+    ("sys.stderr = open(2, 'w', encoding='ascii', closefd=False)\nraise ValueError('\\xe9')", 1,
+     ["rank 2 of 4: uncaught ValueError\n", "Traceback", "ValueError: \\xe9\n"]),
     ("def f():\n    sys.exit(7)\nf()", 7, ["rank 2 of 4: exit(7)\n", "Traceback", "in f\n"]),
     ("sys.exit('no input')", 1, ["rank 2 of 4: exit('no input')\n", "\nno input\n"]),
     ("sys.exit(-1)", 255, ["exit(-1)"]),
