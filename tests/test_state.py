@@ -48,6 +48,7 @@ OF_THE_PROCESS = {
     "execution.progress._is_over": "the thread that makes progress",
     "execution.schedules._phases": "what the interpreter's collector of garbage is doing",
     "job.endings._comm_of_errors": "how the process ends",
+    "job.endings._failure": "how the process ends",
     "job.entering._is_in_job": "how the process ends",
     "kernels.jit._compiler": "compiled kernels stay: their machine code is referred to",
     "scheduling.backend.backend": "the C kernels, which keep nothing",
