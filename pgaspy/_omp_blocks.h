@@ -5,6 +5,7 @@
 #define BLOCK 16            /* elements that maths functions and random numbers take at a time */
 #define LANES 32            /* accumulators of a leaf: enough to hide the latency of an addition */
 #define LEAF 512            /* the most elements of a leaf */
+#define GROUP 8             /* leaves along memory that are reduced, and merged, by one call */
 #define REDUCED (-1)        /* the stride of outputs that are results of leaves of LANES elements or more */
 
 #define MIN(a, b) ((a) < (b) ? (a) : (b))

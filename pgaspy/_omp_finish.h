@@ -14,7 +14,7 @@ static void reduce_slot(const reduce_row *row, const pg_leaves *t, int64_t leaf,
     else
         for (int64_t j = 0; j < t->width; j++) {
             const char *x = slot + j * MIN(t->of.rows, t->reduced) * row->in_size;
-            row->leaf(n, x, x, to + j * row->out_size);
+            row->leaf(n, x, to + j * row->out_size);
         }
 }
 

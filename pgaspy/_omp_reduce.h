@@ -40,7 +40,7 @@ static void leaf_along(const reduction *r, const char *tile, int64_t leaf, char 
     if (stride == row->in_size && column + n <= extent) {
         locate(g, inner, line, p);
         const char *x = tile + (p[0] - g->base[0]) + column * stride;
-        row->leaf(n, x, x + n * stride, to);
+        row->leaf(n, x, to);
         return;
     }
     char buffer[LEAF * sizeof(T_D)] __attribute__((aligned(64)));
@@ -52,7 +52,24 @@ static void leaf_along(const reduction *r, const char *tile, int64_t leaf, char 
         begin += m;
         b += m * row->in_size;
     }
-    row->leaf(n, buffer, buffer, to);
+    row->leaf(n, buffer, to);
+}
+
+/* GROUP leaves from `leaf` on, merged, where they are whole and lie one behind the other; whether they do. */
+static int group_along(const reduction *r, const char *tile, int64_t leaf, char *to)
+{
+    const geometry *g = &r->reduced;
+    const int inner = g->ndim - 1;
+    if (inner < 0 || g->stride[inner][0] != r->row->in_size)
+        return 0;
+    const int64_t begin = leaf_begin(&r->leaves, leaf), end = leaf_end(&r->leaves, leaf + GROUP - 1);
+    const int64_t extent = g->shape[inner], line = begin / extent, column = begin - line * extent;
+    if (end - begin != GROUP * LEAF || column + GROUP * LEAF > extent)
+        return 0;
+    char *p[2];
+    locate(g, inner, line, p);
+    r->row->group(tile + (p[0] - g->base[0]) + column * r->row->in_size, to);
+    return 1;
 }
 
 static void leaf_across(const reduction *r, const char *tile, int64_t width, int64_t leaf, char *to)
@@ -76,14 +93,19 @@ static void tree(const reduction *r, const char *tile, int64_t width, int64_t fi
 {
     const int64_t size = r->width * r->row->out_size;
     char *top = stack;
-    for (int64_t i = 0; i < n; i++, top += size) {
-        if (partials)
-            memcpy(top, partials + i * size, width * r->row->out_size);
+    const int in_groups = !partials && !r->across && first % GROUP == 0;
+    for (int64_t i = 0, digits; i < n; top += size) {
+        digits = i++;
+        if (in_groups && digits % GROUP == 0 && digits + GROUP <= n && group_along(r, tile, first + digits, top)) {
+            i = digits + GROUP;
+            digits /= GROUP;
+        } else if (partials)
+            memcpy(top, partials + digits * size, width * r->row->out_size);
         else if (r->across)
-            leaf_across(r, tile, width, first + i, top);
+            leaf_across(r, tile, width, first + digits, top);
         else
-            leaf_along(r, tile, first + i, top);
-        for (int64_t digits = i; digits & 1; digits >>= 1, top -= size)
+            leaf_along(r, tile, first + digits, top);
+        for (; digits & 1; digits >>= 1, top -= size)
             r->row->merge(width, top - size, top);
     }
     for (top -= size; top > stack; top -= size)

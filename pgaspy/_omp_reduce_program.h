@@ -110,7 +110,7 @@ static void reduce_unit(const reducing *r, int k, const unit *u, const char *x)
         memcpy(slot + (u->column * MIN(t->of.rows, t->reduced) + u->row - leaf_begin(&t->of, u->leaf))
                    * row->in_size, x, u->n_rows * row->in_size);
     else
-        row->leaf(u->n_rows, x, x,
+        row->leaf(u->n_rows, x,
                   leaf_result(t, r->leaves[k], row->out_size, u->outer, u->leaf, u->column));
 }
 

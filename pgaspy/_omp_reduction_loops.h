@@ -1,11 +1,10 @@
 /*
  * The loops of the reductions, and their table: of a leaf along memory, of a row onto a row of results, and
- * of results with results.
- *
- * A leaf along memory prefetches what comes next: folding its lanes would else interrupt what is loaded.
+ * of results with results. The loops of leaves along memory that are whole have no ends, and their lanes are in
+ * registers.
  */
 #define LEAF_ALONG(A, L, R, name, joined, ...) \
-static void leaf_##name##_##A##R(int64_t n, const void *from, const void *next, void *to) \
+static inline void along_##name##_##A##R(int64_t n, const void *from, void *to) \
 { \
     const M_##A *x = from; \
     if (n < LANES) { \
@@ -21,21 +20,22 @@ static void leaf_##name##_##A##R(int64_t n, const void *from, const void *next, 
     SIMD_FOR(k, LANES) \
         lanes[k] = (T_##L)(T_##R)(T_##A)x[k]; \
     int64_t i = LANES; \
-    for (; i + LANES <= n; i += LANES) { \
-        for (int k = 0; k < LANES; k += 64 / sizeof(T_##A)) \
-            __builtin_prefetch((const T_##A *)next + i + k); \
+    for (; i + LANES <= n; i += LANES) \
         SIMD_FOR(k, LANES) { \
             const T_##L a = lanes[k]; \
             const T_##A b = x[i + k]; \
             lanes[k] = (__VA_ARGS__); \
         } \
-    } \
     for (int64_t k = 0; i + k < n; k++) { \
         const T_##L a = lanes[k]; \
         const T_##A b = x[i + k]; \
         lanes[k] = (__VA_ARGS__); \
     } \
     *(T_##R *)to = joined; \
+} \
+static void leaf_##name##_##A##R(int64_t n, const void *from, void *to) \
+{ \
+    along_##name##_##A##R(n, from, to); \
 }
 
 #define AFTER_LEAVES(A, R, name, if_empty, ...) \
@@ -72,6 +72,15 @@ static void pair_##name##_##A##R(int64_t n, void *results) \
         r[k] = (__VA_ARGS__); \
     } \
 } \
+static void group_##name##_##A##R(const void *from, void *to) \
+{ \
+    T_##R results[GROUP]; \
+    for (int k = 0; k < GROUP; k++) \
+        along_##name##_##A##R(LEAF, (const M_##A *)from + k * LEAF, results + k); \
+    for (int n = GROUP / 2; n > 0; n /= 2) \
+        pair_##name##_##A##R(n, results); \
+    *(T_##R *)to = results[0]; \
+} \
 static const T_##R empty_##name##_##A##R = if_empty;
 
 #define REDUCE(A, R, name, if_empty, ...) \
@@ -96,7 +105,8 @@ typedef struct {
     const char *lane;           /* the type of a leaf's accumulators, where it is not the result's; else "" */
     int64_t in_size, out_size;
     loop_fn *copy_in, *convert, *copy_out;
-    void (*leaf)(int64_t n, const void *from, const void *next, void *to);
+    void (*leaf)(int64_t n, const void *from, void *to);
+    void (*group)(const void *from, void *to);      /* GROUP leaves of LEAF elements each, merged */
     void (*fold)(int64_t n, const void *from, int64_t stride, void *to);
     void (*merge)(int64_t n, void *to, const void *from);
     void (*pair)(int64_t n, void *results);
@@ -107,7 +117,7 @@ typedef struct {
     #name " " CHAR_##A "->" CHAR_##R, "pg_reduce_" #name "_" #A "_" #R, "pg_join_" #name "_" #A "_" #R, lane, \
     sizeof(T_##A), sizeof(T_##R), \
     copy_##A##A, copy_##A##R, copy_##R##R, \
-    leaf_##name##_##A##R, fold_##name##_##A##R, merge_##name##_##A##R, \
+    leaf_##name##_##A##R, group_##name##_##A##R, fold_##name##_##A##R, merge_##name##_##A##R, \
     pair_##name##_##A##R, &empty_##name##_##A##R},
 #define REDUCE(A, R, name, ...) ROW(A, R, name, "")
 #define SUM(A, L) ROW(A, l, add, CHAR_##L)

@@ -316,6 +316,20 @@ def test_moments_are_those_of_the_dtype_of_out() -> None:
         collectively(np.allclose(found.item(), expected, 1e-14, 0), f"{name}: {found.item()} {expected}")
 
 
+@pytest.mark.parametrize("n", [4095, 4096, 4097, 5000, 3 * 4096 + 1600, 200_000])
+@pytest.mark.parametrize("dtype", "dfFihB?")
+def test_bits_do_not_follow_from_how_elements_lie(n: int, dtype: str) -> None:
+    """Leaves that lie one behind the other are reduced several at a time."""
+    x = (RNG.normal(size=(2, n)) * 100).astype(dtype)
+    A, apart = pg.array(x), pg.array(np.repeat(x, 2, axis=1))[:, ::2]
+    for name in ("sum", "max", "any") if dtype != "F" else ("sum", "any"):
+        found, expected = (getattr(a, name)(axis=1).gather() for a in (A, apart))
+        collectively(found.tobytes() == expected.tobytes(), f"{name}: {found} {expected}")
+    if dtype in "ihB?":
+        assert_equal(A.sum(1), x.sum(1))
+        assert_equal(A.max(1), x.max(1))
+
+
 def test_variances_about_a_mean_that_is_known() -> None:
     x = np.arange(6.0).reshape(2, 3)
     A, center = pg.array(x), np.array([[1.0], [2.0]])
