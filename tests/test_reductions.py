@@ -321,7 +321,8 @@ def test_moments_are_those_of_the_dtype_of_out() -> None:
 def test_bits_do_not_follow_from_how_elements_lie(n: int, dtype: str) -> None:
     """Leaves that lie one behind the other are reduced several at a time."""
     x = (RNG.normal(size=(2, n)) * 100).astype(dtype)
-    A, apart = pg.array(x), pg.array(np.repeat(x, 2, axis=1))[:, ::2]
+    layout = pg.Distribution("block", "*")
+    A, apart = pg.array(x, layout=layout), pg.array(np.repeat(x, 2, axis=1), layout=layout)[:, ::2]
     for name in ("sum", "max", "any") if dtype != "F" else ("sum", "any"):
         found, expected = (getattr(a, name)(axis=1).gather() for a in (A, apart))
         collectively(found.tobytes() == expected.tobytes(), f"{name}: {found} {expected}")
