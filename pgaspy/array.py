@@ -865,7 +865,8 @@ class GlobalArray:
 
     def __array__(self, *_: Any, **__: Any) -> NDArray[Any]:
         raise TypeError("a global array does not become a NumPy array by itself, which would gather it: "
-                        "use A.gather() for the whole array, or A.local() for the part of this process; "
+                        "use A.gather() for the whole array, or A.local() for the part of this process (what SciPy "
+                        "and other libraries take, and what a function gives that they call, is A.gather()); "
                         "A.astype(np.uint8) for np.uint8(A), np.add.reduce(pg.array([A, B])) for one of a list, and "
                         "pg.array(x)[A] for x[A] of an array that is NumPy's")
 
@@ -1447,6 +1448,11 @@ class GlobalScalar(GlobalArray):
         if self.dtype.char in "gG":  # of which NumPy takes those in a list as floats
             super().__array__()
         return np.array(self._as_scalar(), dtype)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if func is np.atleast_1d and not kwargs and all(issubclass(kind, GlobalScalar) for kind in types):
+            return func(*map(np.asarray, args))  # as libraries call it, on what may be a number
+        return super().__array_function__(func, types, args, kwargs)
 
     def local(self) -> NDArray[Any]:
         """A NumPy copy of it, read-only; empty where this process does not have it. Not collective."""

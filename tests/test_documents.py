@@ -76,6 +76,8 @@ def given() -> dict[str, Any]:
 
 SHOWS: dict[str, Callable[[dict[str, Any]], bool]] = {
     "import pgaspy as pg": lambda names: float(names["error"]) == 0,
+    "import scipy.sparse.linalg as sparse": lambda names: names["info"] == 0 and np.allclose(
+        (names["M"] @ pg.array(names["x"])).gather(), 1),
     "from pgaspy.blas": lambda names: np.allclose(names["C"].gather(), names["A"].gather() @ names["B"].gather()),
     "def find_largest": lambda names: float(names["largest"][0]) == float(names["A"].max()),
     "import logging": lambda names: names["step"] == 999,

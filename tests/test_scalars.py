@@ -377,6 +377,14 @@ def test_numpy_takes_numbers_by_value() -> None:
     raises_everywhere(TypeError, "gather", lambda: np.array([a.astype("g")[1]]))
 
 
+def test_libraries_take_numbers_for_vectors_of_one() -> None:
+    a = pg.array([1.0, 5.0, 2.0])
+    for found in np.atleast_1d(a.max()), np.atleast_1d(a[1]):
+        collectively(isinstance(found, np.ndarray) and found.tolist() == [5.0])
+    collectively([x.tolist() for x in np.atleast_1d(a.max(), a.min())] == [[5.0], [1.0]])
+    collectively(isinstance(np.atleast_1d(a), pg.GlobalArray) and isinstance(pg.atleast_1d(a.max()), pg.GlobalArray))
+
+
 def test_assignment_of_lists_of_numbers() -> None:
     def program(np: Any, a: Any) -> Any:
         b = np.zeros((2, 3))
