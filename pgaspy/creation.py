@@ -24,7 +24,7 @@ from pgaspy.array import GlobalArray, of_elements
 from pgaspy.blockmath import common_places
 from pgaspy.dispatch import implements
 from pgaspy.distribution import Distribution
-from pgaspy.execution.recording import check_free, record
+from pgaspy.execution.recording import check_free, is_executing, needed, record
 from pgaspy.global_assign import joined, redistributed
 from pgaspy.job.defaults import layout_for
 from pgaspy.job.procgrid import world
@@ -46,6 +46,7 @@ from pgaspy.operands import (
 )
 from pgaspy.planning.pieces import indices_between, local_indices, owned_segments
 from pgaspy.planning.view import View, whole
+from pgaspy.scheduling.at_once import copy as copy_at_once
 from pgaspy.scheduling.base import Base, Storage
 from pgaspy.scheduling.floating_point import as_asked, is_telling
 from pgaspy.scheduling.kinds.generation import generate
@@ -317,7 +318,10 @@ def array(object: Any, dtype: DTypeLike | None = None, *, copy: bool | None = Tr
     if source.dtype.hasobject and isinstance(object, Generator):
         raise TypeError("a generator is no array: use pg.fromiter(generator, dtype), or a list of what it gives")
     result = empty(source.shape, source.dtype, layout=layout, onenode=onenode, device=device)
-    result[...] = source
+    if world().size == 1 and is_executing() and result.dtype == source.dtype and result._source is None:
+        copy_at_once(source, needed(lambda: result._base.local))  # nothing is recorded that uses it
+    else:
+        result[...] = source
     return result
 
 

@@ -17,6 +17,7 @@ from pgaspy.layout import Layout, replicated, without_dims
 from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, joint_shape, whole
+from pgaspy.scheduling.at_once import copy
 from pgaspy.scheduling.base import Base, wrap
 from pgaspy.scheduling.floating_point import as_asked
 from pgaspy.scheduling.operations import BaseView
@@ -156,7 +157,16 @@ def operand_from_numpy(x: NDArray[Any]) -> Base:
     default_for(())
     take(x)
     hold(x.nbytes)
-    return wrap(replicated(x.shape, world().size), x.astype(native(x.dtype), "C", subok=False))
+    return _copied(x, replicated(x.shape, world().size))
+
+
+def _copied(x: NDArray[Any], layout: Layout) -> Base:
+    """An array of a layout, of which NumPy's has what this process holds."""
+    if x.nbytes < PARTS_FROM_BYTES or x.dtype != native(x.dtype) or x.dtype.hasobject:
+        return wrap(layout, x.astype(native(x.dtype), "C", subok=False))
+    base = Base(layout, x.dtype)
+    copy(x, base.local)
+    return base
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +205,7 @@ def _part_of(x: NDArray[Any], shape: tuple[int, ...], layout: Layout) -> Operand
     layout = without_dims(layout, stretched)
     take(x)
     kept = [d for d in range(len(shape)) if d not in stretched]
-    base = wrap(layout, own_part(x.reshape([shape[d] for d in kept]), layout).astype(native(x.dtype), "C", subok=False))
+    base = _copied(own_part(x.reshape([shape[d] for d in kept]), layout), layout)
     hold(base.local.nbytes)
     key = tuple([None if d in stretched else slice(None) for d in range(len(shape))])
     return Operand(base, whole(layout).index(key))

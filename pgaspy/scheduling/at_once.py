@@ -23,7 +23,7 @@ from pgaspy.scheduling.floating_point import silently
 from pgaspy.scheduling.functions import AnyFunction
 from pgaspy.scheduling.nodes import bytes_in
 
-__all__ = ["MAX_ELEMENTS", "call_kernel", "elements", "is_small", "kernel_for", "run"]
+__all__ = ["MAX_ELEMENTS", "call_kernel", "copy", "elements", "is_small", "kernel_for", "run"]
 
 MAX_ELEMENTS = 1 << 18
 """Of what is executed at once, on this process: passing through more memory than this takes longer than planning."""
@@ -57,6 +57,17 @@ def kernel_for(function: AnyFunction | None, name: str, dtypes: tuple[np.dtype[A
     kernel = name, f"{''.join(inputs)}->{output}"
     number = bindings.lookup(*kernel)
     return -1 if number is None or (jit.wants_libm() and bindings.is_maths(*kernel)) else number
+
+
+def copy(source: NDArray[Any], target: NDArray[Any]) -> None:
+    """Copy the elements of an array of NumPy's into another one of its shape and dtype: by all threads, if they can."""
+    dtype = source.dtype
+    kernel = kernel_for(None, "copy", (dtype, dtype), (dtype, dtype)) if source.flags.aligned else -1
+    if kernel < 0 or not source.size:
+        target[...] = source
+        return
+    addresses = [bindings.address(x) for x in (source, target)]
+    bindings.run_elementwise(kernel, source.shape, addresses, [*source.strides, *target.strides])
 
 
 def elements(view: View, storage: Storage, rank: int) -> NDArray[Any]:
