@@ -202,4 +202,4 @@ def _squares(x: pg.GlobalArray) -> Any:
 
 def _largest(x: pg.GlobalArray, axis: int | tuple[int, ...], keepdims: bool) -> pg.GlobalArray:
     """The maximum of what is not negative; 0 of nothing."""
-    return x.max(axis, keepdims=keepdims, initial=0)
+    return x.max(axis, keepdims=keepdims) if x.size else x.max(axis, keepdims=keepdims, initial=0)
