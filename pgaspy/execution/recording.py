@@ -18,7 +18,7 @@ from pgaspy.execution import appending, borrowers, progress
 from pgaspy.execution.appending import record, where
 from pgaspy.execution.direct import Direct
 from pgaspy.execution.queue import Queue, StandIns, Work
-from pgaspy.job.endings import abort_after_uncaught, before_abort, is_interactive
+from pgaspy.job.endings import abort_after_uncaught, before_abort, is_interactive, last_exception
 from pgaspy.job.failures import TaskError
 from pgaspy.job.procgrid import World, when_ended, when_started, world
 from pgaspy.job.statistics import Statistics, counts, when_asked
@@ -338,7 +338,7 @@ def _at_exit() -> None:
 def _has_ended_by_an_exception() -> bool:
     """Whether the program has ended so. A job of several processes is aborted then, and does not come to its end."""
     may_come_here = queue.supervision.alarms is None or is_interactive()
-    return may_come_here and (getattr(sys, "last_value", None) or getattr(sys, "last_exc", None)) is not None
+    return may_come_here and last_exception() is not None
 
 
 def _end_with_failure() -> None:

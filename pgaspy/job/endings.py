@@ -31,7 +31,8 @@ from pgaspy.job.shared_errors import spoken_for
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = ["abort_after_uncaught", "abort_job_on_failure", "is_interactive", "print_shared_errors_once"]
+__all__ = ["abort_after_uncaught", "abort_job_on_failure", "is_interactive", "last_exception",
+           "print_shared_errors_once"]
 
 INTERRUPTED = 130
 """The exit code of a program that was interrupted by the keyboard: 128 + SIGINT, as shells have it."""
@@ -71,10 +72,15 @@ def abort_job_on_failure(comm: MPI.Intracomm) -> None:
 def abort_after_uncaught() -> None:
     """Abort the job, if the program has ended by an exception, and a hook was called that was put in the place of ours.
 
-    It is for the end of the interpreter, which keeps what it calls hooks for.
+    It is for the end of the interpreter.
     """
     if _failure is not None:
         _failure.abort_after_uncaught()
+
+
+def last_exception() -> BaseException | None:
+    """What the interpreter has called a hook for, if it has; or what a debugger keeps in its place."""
+    return getattr(sys, "last_exc" if sys.version_info >= (3, 12) else "last_value", None)
 
 
 _failure: _Failure | None = None
@@ -99,6 +105,7 @@ class _Failure:
     def __init__(self, comm: MPI.Intracomm) -> None:
         self._comm = comm
         self._pid = os.getpid()
+        self._hook: Any = None
 
     def hook_exceptions(self) -> None:
         """Abort after `sys.excepthook` as it is now, which prints the traceback."""
@@ -118,15 +125,18 @@ class _Failure:
             finally:
                 self._abort_after(error)
 
-        sys.excepthook = excepthook
+        sys.excepthook = self._hook = excepthook
 
     def abort_after_uncaught(self) -> None:
-        """See the function of this name."""
-        error: BaseException | None = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
-        if error is None or error.__traceback__ is None or not self._is_own_process():
+        """Abort, where another hook than this was called at the end of the program, which may have printed nothing."""
+        error = last_exception()
+        if sys.excepthook is self._hook or error is None or not self._is_own_process():
             return
-        if error.__traceback__.tb_frame.f_back is None:
-            self._abort_after(error)
+        if tracebacks.has_ended(error.__traceback__):
+            try:
+                self._print(f"uncaught {type(error).__name__}\n")
+            finally:
+                self._abort_after(error)
 
     def hook_exits(self) -> None:
         """Abort where the interpreter reads the code of the `SystemExit` that ended the program.

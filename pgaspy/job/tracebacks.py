@@ -15,7 +15,7 @@ from typing import Any
 
 from pgaspy.host import environment
 
-__all__ = ["formatted", "print_uncaught", "say"]
+__all__ = ["formatted", "has_ended", "print_uncaught", "say"]
 
 _OWN = "pgaspy"
 _LIBRARIES = sys.stdlib_module_names | {"mpi4py", "numpy", "scipy"}
@@ -39,8 +39,9 @@ def say(text: str) -> None:
         return
     try:
         sys.stderr.write(text)
-    except UnicodeEncodeError as error:
-        sys.stderr.write(text.encode(error.encoding, "backslashreplace").decode(error.encoding))
+    except UnicodeEncodeError:
+        encoding = getattr(sys.stderr, "encoding", None) or "ascii"
+        sys.stderr.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def formatted(error: BaseException, trace: TracebackType | None) -> str:
@@ -57,6 +58,14 @@ def formatted(error: BaseException, trace: TracebackType | None) -> str:
     if not is_full and _shorten(text, error, trace):
         text.stack = _Shortened(text.stack)
     return "".join(text.format())
+
+
+def has_ended(trace: TracebackType | None) -> bool:
+    """Whether the program has ended by the exception of a traceback, and has not caught it."""
+    if trace is None or trace.tb_frame.f_back is not None:
+        return False
+    frame = trace.tb_frame
+    return frame.f_lasti == trace.tb_lasti or frame.f_code.co_code[frame.f_lasti] in _RAISING
 
 
 class _Shortened(traceback.StackSummary):

@@ -93,9 +93,12 @@ raise KeyError("at the end")
     assert "uncaught KeyError" in done.stderr
 
 
+@pytest.mark.parametrize("end", ["failing()", "try:\n    failing()\nexcept KeyError:\n    pass",
+                                 "try:\n    failing()\nexcept BaseException:\n    raise",
+                                 "try:\n    failing()\nfinally:\n    x = 1",
+                                 "import contextlib\nwith contextlib.suppress(KeyError):\n    failing()"])
 @pytest.mark.parametrize(("error", "code"), [("ValueError('bad')", 1), ("KeyboardInterrupt", 130)])
-def test_a_hook_in_the_place_of_ours_prints_and_the_job_ends(tmp_path: Path, error: str, code: int) -> None:
-    """But not where an exception was only kept, as debuggers do."""
+def test_a_hook_in_the_place_of_ours_prints_and_the_job_ends(tmp_path: Path, error: str, code: int, end: str) -> None:
     (tmp_path / "program.py").write_text(f"""{START}
 import pgaspy as pg
 sys.excepthook = lambda kind, *_: print("hook", kind.__name__, file=sys.stderr)
@@ -106,17 +109,19 @@ try:
 except BaseException as found:
     sys.last_exc = sys.last_value = found
 assert float(pg.ones(5).sum()) == 5
-if job.rank == 1:
-    failing()
-comm.Barrier()
+if job.rank == 0:
+    comm.Barrier()
+{end}
 """)
     done = run_job(2, "program.py", cwd=tmp_path)
     assert done.returncode == code
-    assert "hook" in done.stderr
-    assert "uncaught" not in done.stderr
+    assert f"hook {error.partition('(')[0]}" in done.stderr
+    assert f"of 2: uncaught {error.partition('(')[0]}" in done.stderr
 
 
-def test_a_kept_exception_ends_no_job(tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", ["", "sys.exit(0)"])
+def test_a_kept_exception_ends_no_job(tmp_path: Path, end: str) -> None:
+    """As debuggers keep one."""
     (tmp_path / "program.py").write_text(f"""{START}
 import pgaspy as pg
 def failing():
@@ -126,6 +131,11 @@ def failing():
         sys.last_exc = sys.last_value = error
 failing()
 print("end", float(pg.ones(5).sum()))
+try:
+    1 / 0
+except ZeroDivisionError as error:
+    sys.last_exc = sys.last_value = error
+{end}
 """)
     done = run_job(2, "program.py", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -230,6 +240,8 @@ def test_divergence_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ("raise KeyboardInterrupt", 130, ["rank 2 of 4: uncaught KeyboardInterrupt\n", "Traceback"]),
     ("sys.stderr = open(2, 'w', encoding='ascii', closefd=False)\nraise ValueError('\\xe9')", 1,
      ["rank 2 of 4: uncaught ValueError\n", "Traceback", "ValueError: \\xe9\n"]),
+    ("sys.stderr = open(2, 'w', encoding='cp437', closefd=False)\nraise ValueError('\\u20ac')", 1,
+     ["rank 2 of 4: uncaught ValueError\n", "Traceback", "ValueError: \\u20ac\n"]),
     ("def f():\n    sys.exit(7)\nf()", 7, ["rank 2 of 4: exit(7)\n", "Traceback", "in f\n"]),
     ("sys.exit('no input')", 1, ["rank 2 of 4: exit('no input')\n", "\nno input\n"]),
     ("sys.exit(-1)", 255, ["exit(-1)"]),
