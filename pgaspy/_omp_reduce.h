@@ -93,7 +93,7 @@ static void tree(const reduction *r, const char *tile, int64_t width, int64_t fi
 {
     const int64_t size = r->width * r->row->out_size;
     char *top = stack;
-    const int in_groups = !partials && !r->across && first % GROUP == 0;
+    const int in_groups = !partials && !r->across;      /* `first` is a multiple of GROUP, as chunks are */
     for (int64_t i = 0, digits; i < n; top += size) {
         digits = i++;
         if (in_groups && digits % GROUP == 0 && digits + GROUP <= n && group_along(r, tile, first + digits, top)) {

@@ -20,12 +20,14 @@ static inline void along_##name##_##A##R(int64_t n, const void *from, void *to) 
     SIMD_FOR(k, LANES) \
         lanes[k] = (T_##L)(T_##R)(T_##A)x[k]; \
     int64_t i = LANES; \
-    for (; i + LANES <= n; i += LANES) \
+    for (; i + LANES <= n; i += LANES) { \
+        __asm__ volatile("");   /* else GCC takes the vectors of complex lanes apart */ \
         SIMD_FOR(k, LANES) { \
             const T_##L a = lanes[k]; \
             const T_##A b = x[i + k]; \
             lanes[k] = (__VA_ARGS__); \
         } \
+    } \
     for (int64_t k = 0; i + k < n; k++) { \
         const T_##L a = lanes[k]; \
         const T_##A b = x[i + k]; \
@@ -78,7 +80,10 @@ static void group_##name##_##A##R(const void *from, void *to) \
     for (int k = 0; k < GROUP; k++) \
         along_##name##_##A##R(LEAF, (const M_##A *)from + k * LEAF, results + k); \
     for (int n = GROUP / 2; n > 0; n /= 2) \
-        pair_##name##_##A##R(n, results); \
+        for (int k = 0; k < n; k++) { \
+            const T_##R a = results[2 * k], b = results[2 * k + 1]; \
+            results[k] = (__VA_ARGS__); \
+        } \
     *(T_##R *)to = results[0]; \
 } \
 static const T_##R empty_##name##_##A##R = if_empty;

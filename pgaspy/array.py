@@ -1450,7 +1450,7 @@ class GlobalScalar(GlobalArray):
         return np.array(self._as_scalar(), dtype)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        if func is np.atleast_1d and not kwargs and all(issubclass(kind, GlobalScalar) for kind in types):
+        if func is np.atleast_1d and all(issubclass(kind, GlobalScalar) for kind in types):
             return func(*map(np.asarray, args))  # as libraries call it, on what may be a number
         return super().__array_function__(func, types, args, kwargs)
 

@@ -46,7 +46,7 @@ from pgaspy.operands import (
 )
 from pgaspy.planning.pieces import indices_between, local_indices, owned_segments
 from pgaspy.planning.view import View, whole
-from pgaspy.scheduling.at_once import copy as copy_at_once
+from pgaspy.scheduling.at_once import copy_elements
 from pgaspy.scheduling.base import Base, Storage
 from pgaspy.scheduling.floating_point import as_asked, is_telling
 from pgaspy.scheduling.kinds.generation import generate
@@ -319,7 +319,7 @@ def array(object: Any, dtype: DTypeLike | None = None, *, copy: bool | None = Tr
         raise TypeError("a generator is no array: use pg.fromiter(generator, dtype), or a list of what it gives")
     result = empty(source.shape, source.dtype, layout=layout, onenode=onenode, device=device)
     if world().size == 1 and is_executing() and result.dtype == source.dtype and result._source is None:
-        copy_at_once(source, needed(lambda: result._base.local))  # nothing is recorded that uses it
+        copy_elements(source, needed(lambda: result._base.local))  # nothing is recorded that uses it
     else:
         result[...] = source
     return result

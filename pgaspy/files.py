@@ -6,6 +6,7 @@ section: assignment brings it to where each process has one run of the file, and
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 from collections.abc import Iterable, Iterator
@@ -18,9 +19,8 @@ from pgaspy.execution.recording import needed, stand_ins, sync, together
 from pgaspy.fileio.agreement import on_first_rank
 from pgaspy.fileio.formats import Format, Header
 from pgaspy.fileio.npy import Npy
-from pgaspy.fileio.paths import open_regular
 from pgaspy.fileio.replacing import beside, create, discard, finish
-from pgaspy.fileio.runs import Section, opened, sections
+from pgaspy.fileio.runs import OpenFile, Section, opened, sections
 from pgaspy.job.defaults import layout_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout
@@ -35,7 +35,7 @@ FORMAT: Format = Npy()
 
 
 def load(file: str | os.PathLike[str], *, layout: AnyLayout = None, onenode: int | None = None) -> GlobalArray:
-    """The array in an `.npy` file, each process reading its own part. Collective.
+    """The array in an `.npy` file, of which each process reads a part. Collective.
 
     Parameters
     ----------
@@ -64,17 +64,15 @@ def load(file: str | os.PathLike[str], *, layout: AnyLayout = None, onenode: int
     with together():
         sync()
         announce("load", path, meets=True)
-        header = on_first_rank(lambda: _read_header(path))
-        base = Base(layout_for(header.shape, layout, onenode), native(header.dtype))
-        array = GlobalArray(base, whole(base.layout))
-        _read(path, header, array)
-    if base.dtype != header.dtype:
-        base.local.byteswap(inplace=True)
+        with opened(path, os.O_RDONLY, lambda: path) as found:
+            header = on_first_rank(lambda: _read_header(found, path))
+            base = Base(layout_for(header.shape, layout, onenode), native(header.dtype))
+            _read(found, header, array := GlobalArray(base, whole(base.layout)))
     return array
 
 
 def save(file: str | os.PathLike[str], array: Any) -> None:
-    """Write an array to an `.npy` file, each process its own part; the file is that of NumPy's `save`. Collective.
+    """Write an array to an `.npy` file, each process a part; the file is that of NumPy's `save`. Collective.
 
     The array is written to a new file, which takes the place of an existing one at the end: if anything fails, that is
     as it was. So an array may be written to the file that it was read from.
@@ -107,8 +105,7 @@ def _write(path: str, array: GlobalArray) -> None:
     try:
         with opened(path, os.O_WRONLY, lambda: beside(path, new)) as file:
             for part in _parts(array, new.header):
-                local = needed(_brought(part).local)
-                file.write(local, part.start)
+                file.write(needed(part.brought().local), part.start)
                 file.agree()
     except BaseException:
         if world().rank == 0:
@@ -117,17 +114,18 @@ def _write(path: str, array: GlobalArray) -> None:
     on_first_rank(lambda: finish(new))
 
 
-def _read(path: str, header: Header, array: GlobalArray) -> None:
-    with opened(path, os.O_RDONLY, lambda: path) as file:
-        for part in _parts(array, header):
-            if part.lies_there and (local := needed(part.section.local)).flags.c_contiguous:
-                file.read(local, part.start)
-                file.agree()
-                continue
-            x = empty(part.section.shape, array.dtype, layout=part.layout)
-            local = needed(x.local)
-            file.read(local, part.start)
-            file.agree()
+def _read(file: OpenFile, header: Header, array: GlobalArray) -> None:
+    is_in_order = _is_in_order(header)
+    for part in _parts(array, header):
+        x = part.section
+        if not (is_in_order and part.lies_there):  # decided by all alike
+            x = empty(x.shape, array.dtype, layout=part.layout)
+        local = needed(x.local)
+        file.read(local, part.start)
+        file.agree()
+        if array.dtype != header.dtype:
+            local.byteswap(inplace=True)
+        if x is not part.section:
             part.section[...] = x
             sync()
 
@@ -141,9 +139,13 @@ class _Part(NamedTuple):
 
     @property
     def lies_there(self) -> bool:
-        """Whether this process has its run, and may have it in another order."""
+        """Whether each process has the elements of its run, in whatever order."""
         own = self.section._view.own_layout
         return own == self.layout or (own is not None and world().size == 1)
+
+    def brought(self) -> GlobalArray:
+        """The section, in runs."""
+        return self.section if self.lies_there else self.section.redistribute(self.layout)
 
 
 def _parts(array: GlobalArray, header: Header) -> Iterator[_Part]:
@@ -154,7 +156,7 @@ def _parts(array: GlobalArray, header: Header) -> Iterator[_Part]:
     rows = array.transpose(sorted(range(array.ndim), key=lambda d: -header.strides[d])) if array.ndim else array[None]
     layout = _in_runs(rows.shape, job.size)
     cuts: Iterable[Section] = [Section((...,), 0)]
-    if rows._view.own_layout != layout:
+    if rows._view.own_layout != layout or not (rows._view.is_whole and _is_in_order(header)):
         cuts = sections(rows.shape, job.size, itemsize)
     for cut in cuts:
         section = rows[cut.key]
@@ -163,13 +165,14 @@ def _parts(array: GlobalArray, header: Header) -> Iterator[_Part]:
         yield _Part(section, layout, header.offset + (cut.first + first * math.prod(section.shape[1:])) * itemsize)
 
 
+def _is_in_order(header: Header) -> bool:
+    """Whether elements lie in the file as in memory."""
+    return all(outer >= inner for outer, inner in itertools.pairwise(header.strides))
+
+
 def _in_runs(shape: tuple[int, ...], n_procs: int) -> Layout:
+    """The layout in which each process has one run of what lies in C order in the file."""
     return Distribution("block", *"*" * (len(shape) - 1)).bind(shape, n_procs)
-
-
-def _brought(part: _Part) -> GlobalArray:
-    """The section as its run lies in the file, or where it is."""
-    return part.section if part.lies_there else part.section.redistribute(part.layout)
 
 
 def _checked_path(file: str | os.PathLike[str]) -> str:
@@ -184,8 +187,8 @@ def _checked_path(file: str | os.PathLike[str]) -> str:
     return path
 
 
-def _read_header(path: str) -> Header:
-    with open(path, "rb", opener=open_regular) as file:
+def _read_header(opened_file: OpenFile, path: str) -> Header:
+    with opened_file.from_the_beginning() as file:
         header = FORMAT.read_header(file, path)
         nbytes = os.fstat(file.fileno()).st_size
     check_dtype(header.dtype)

@@ -87,8 +87,7 @@ def std(base: Base, view: View, axis: Any = None, *, keeps_dtype: bool = False, 
 
 
 def _quotient(total: BaseView, count: Any) -> BaseView:
-    """Sums divided by a number of elements; or by several, in an array, in float64, as float16 cannot hold the number.
-    """
+    """Sums divided by one number of elements, or by one each; of float16, in float64, as it cannot hold the number."""
     if isinstance(count, int | float):
         if total.base.dtype != np.float16:
             return apply(np.divide, total, count)

@@ -17,7 +17,7 @@ from pgaspy.layout import Layout, replicated, without_dims
 from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, joint_shape, whole
-from pgaspy.scheduling.at_once import copy
+from pgaspy.scheduling.at_once import copy_elements
 from pgaspy.scheduling.base import Base, wrap
 from pgaspy.scheduling.floating_point import as_asked
 from pgaspy.scheduling.operations import BaseView
@@ -165,7 +165,7 @@ def _copied(x: NDArray[Any], layout: Layout) -> Base:
     if x.nbytes < PARTS_FROM_BYTES or x.dtype != native(x.dtype) or x.dtype.hasobject:
         return wrap(layout, x.astype(native(x.dtype), "C", subok=False))
     base = Base(layout, x.dtype)
-    copy(x, base.local)
+    copy_elements(x, base.local)
     return base
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -53,11 +52,8 @@ def by_numpy(numpys: Callable[..., Any], *, lying: brought.Lying | None = None,
     like = as_new if like is None and lying == "by default" else like
 
     def register(function: F) -> F:
-        parameters = inspect.signature(function).parameters
-        names = list(parameters)
+        names = list(inspect.signature(function).parameters)
         n_given = names.index("out") if "out" in names else len(names)
-        if any(x.kind is x.VAR_POSITIONAL for x in parameters.values()):
-            n_given = sys.maxsize
         others = {*names} - {"out", *fixed}
         brought_by = others if with_axis else others - {"axis"}
         n_brought = n_given if with_axis or "axis" not in names else min(n_given, names.index("axis"))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import pickle
+from collections.abc import Callable
 from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import pgaspy as pg
 from pgaspy.planning.result_layout import WORTH_MESSAGES
@@ -267,3 +269,28 @@ def test_ranges_beyond_the_integers_of_64_bits() -> None:
         for arguments in (2**63, 2**63 + 3), (-2**63, -2**63 + 5000, 1000):
             assert_equal(pg.arange(*arguments), np.arange(*arguments))
     raises_everywhere(TypeError, "object", lambda: pg.arange(0, 2**64, 2**62))
+
+
+OPERANDS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
+    "contiguous": lambda x: x,
+    "transposed": lambda x: x.T,
+    "reversed": lambda x: x[::-1, ::-2],
+    "stretched": lambda x: np.broadcast_to(x[0], x.shape),
+    "not aligned": lambda x: np.frombuffer(b"a" + x.tobytes(), np.uint8)[1:].view(x.dtype).reshape(x.shape),
+    "in another order of bytes": lambda x: x.astype(x.dtype.newbyteorder()),
+    "of Fortran": np.asfortranarray,
+}
+
+
+@pytest.mark.parametrize("dtype", ["d", "f", "F", "D", "b", "?", "e", "g", "S3", "U2", "M8[s]", "i", "Q"])
+@pytest.mark.parametrize("name", OPERANDS)
+def test_large_arrays_of_numpys_are_copied(name: str, dtype: str) -> None:
+    """In whatever way they lie, and nothing is seen of what is written to them later."""
+    numbers = np.random.default_rng(1).integers(0, 100, (300, 400))
+    x = OPERANDS[name](numbers.astype(dtype))
+    expected, source = np.array(x, x.dtype.newbyteorder("="), order="C"), x if x.flags.writeable else x.copy()
+    A, B = pg.array(source), pg.zeros_like(pg.array(source))
+    B[...] = source
+    source[...] = np.zeros((), dtype)
+    assert_equal(A, expected)
+    assert_equal(B, expected)

@@ -108,6 +108,35 @@ def test_load_from_fortran_order_and_foreign_byte_order(folder: Path, shape: tup
     assert_equal(pg.load(path, layout=layout), expected)
 
 
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_processes_with_parts_of_other_orders_go_on_together(folder: Path, columns: int) -> None:
+    expected = numbers((5, columns))
+    path = write(folder / "a.npy", npy_bytes(np.asfortranarray(expected)))
+    loaded = pg.load(path, layout=D("*", "block"))
+    collectively(float(pg.ones(3).sum()) == 3)
+    assert_equal(loaded, expected)
+
+
+def test_a_file_that_takes_the_place_of_another_while_it_is_opened(folder: Path,
+                                                                  monkeypatch: pytest.MonkeyPatch) -> None:
+    """All processes read the same one: the last one has found the former at first."""
+    former, latter = folder / "former.npy", folder / "latter.npy"
+    pg.save(former, pg.zeros(1000))
+    pg.save(latter, pg.ones(1000))
+    open_regular, calls = runs.open_regular, itertools.count()
+
+    def opened(path: str, flags: int) -> int:
+        return open_regular(str(former if next(calls) < 2 and pg.RANK == pg.SIZE - 1 else latter), flags)
+
+    monkeypatch.setattr(runs, "open_regular", opened)
+    loaded = pg.load(latter)
+    assert_equal(loaded, np.full(1000, float(pg.SIZE > 1)))
+    if pg.SIZE > 1:
+        monkeypatch.setattr(runs, "open_regular",
+                            lambda _, flags: open_regular(str(former if pg.RANK else latter), flags))
+        raises_everywhere(ValueError, "latter.npy is not the same file.*take its place", lambda: pg.load(latter))
+
+
 @pytest.mark.parametrize("nbytes", [1, 8, 24, 40, 100])
 @pytest.mark.parametrize(("shape", "layout"), [((23,), D("cyclic(3)")), ((7, 9), None), ((3, 5, 4), None)], ids=str)
 def test_large_arrays_go_in_several_sections(folder: Path, monkeypatch: pytest.MonkeyPatch, nbytes: int,

@@ -58,10 +58,11 @@ class Failures:
         n_failed = comm.allreduce(int(self.first is not None))
         if not n_failed:
             return
-        mine = [] if self.first is None else [_Failed(_here(comm.rank), *_described(self.first), absolute(name))]
+        first, self.first = self.first, None  # whose frames have this
+        mine = [] if first is None else [_Failed(_here(comm.rank), *_described(first), absolute(name))]
         failed = comm.allreduce(mine, op=_lowest)
         words = failed[0].text + _on(comm.size, n_failed, [one.place for one in failed])
-        raise OSError(failed[0].code, words, failed[0].path) from self.first
+        raise OSError(failed[0].code, words, failed[0].path) from first
 
 
 class _Failed(NamedTuple):

@@ -6,12 +6,13 @@ import errno
 import os
 import stat
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from mpi4py import MPI
 
-__all__ = ["absolute", "check_regular", "check_same", "open_regular"]
+__all__ = ["absolute", "are_equal", "check_regular", "check_same", "open_regular"]
 
 
 def absolute(path: str) -> str:
@@ -34,6 +35,13 @@ def open_regular(path: str, flags: int) -> int:
     """`os.open`, which neither waits for the other end of a pipe nor touches a device."""
     check_regular(Path(path).stat().st_mode, path)
     return os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK)
+
+
+def are_equal(comm: MPI.Intracomm, numbers: Sequence[int]) -> bool:
+    """Whether all processes have the same numbers, as many. Collective."""
+    least = np.array([*numbers, *[-n for n in numbers]])
+    comm.Allreduce(MPI.IN_PLACE, least, MPI.MIN)
+    return bool((least[:len(numbers)] == -least[len(numbers):]).all())
 
 
 def check_same(comm: MPI.Intracomm, name: str, nbytes: int) -> None:

@@ -1,8 +1,6 @@
 """Runs of the bytes of a file, which all processes have open: each reads and writes its own, by itself.
 
-So what fails on a process fails there alone, with the system's error, and the others are told when all agree. Calls of
-MPI in which all write a file together are none for that: in some MPIs those that failed leave, and the others wait for
-ever.
+So what fails on a process fails there alone, with the system's error, and the others are told when all agree.
 """
 
 from __future__ import annotations
@@ -10,15 +8,18 @@ from __future__ import annotations
 import errno
 import math
 import os
+import socket
+import time
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.fileio.agreement import Failures
-from pgaspy.fileio.paths import check_same, open_regular
+from pgaspy.fileio.paths import are_equal, check_same, open_regular
 from pgaspy.job.procgrid import world
 
 __all__ = ["MAX_RUN_BYTES", "OpenFile", "Section", "opened", "sections"]
@@ -29,8 +30,11 @@ MAX_RUN_BYTES = 1 << 26
 MAX_CALL_BYTES = 1 << 30
 """What is read or written in one call at most: below Linux's limit of 2**31 bytes."""
 
-ENOUGH = 64
+MAX_WRITERS = 64
 """So many processes write a file as fast as more."""
+
+MAX_ATTEMPTS = 8
+"""How often a file is opened that others put another one in the place of meanwhile."""
 
 
 class Section(NamedTuple):
@@ -46,7 +50,7 @@ def sections(shape: Sequence[int], n_procs: int, itemsize: int) -> Iterator[Sect
     rest = [math.prod(shape[d + 1:]) for d in range(len(shape))]
     max_elements = max(MAX_RUN_BYTES // itemsize, 1)
     d = next((d for d, n in enumerate(rest)
-              if math.prod(shape[:d + 1]) >= min(n_procs, ENOUGH) and n <= max_elements), len(shape) - 1)
+              if math.prod(shape[:d + 1]) >= min(n_procs, MAX_WRITERS) and n <= max_elements), len(shape) - 1)
     rows = max(max_elements // rest[d], 1) * n_procs
     for number, lead in enumerate(np.ndindex(*shape[:d])):
         for start in range(0, shape[d], rows):
@@ -58,6 +62,12 @@ class OpenFile:
 
     def __init__(self, name: str, descriptor: int, failures: Failures) -> None:
         self._name, self._descriptor, self._failures = name, descriptor, failures
+
+    def from_the_beginning(self) -> BinaryIO:
+        """The file as Python reads it, on one process, to be closed."""
+        file = os.fdopen(os.dup(self._descriptor), "rb")
+        file.seek(0)
+        return file
 
     def read(self, to: NDArray[Any], start: int) -> None:
         """Fill a contiguous array with the bytes from `start` on; what fails is raised by `agree`."""
@@ -99,11 +109,23 @@ def opened(name: str, flags: int, path: Callable[[], str]) -> Iterator[OpenFile]
     """
     comm, failures, descriptor, nbytes = world().communicator, Failures(), None, 0
     try:
-        with failures:
-            descriptor = open_regular(path(), flags)
-            nbytes = os.fstat(descriptor).st_size
-        failures.raise_together(comm, name)
+        for attempt in range(MAX_ATTEMPTS):
+            if descriptor is not None:
+                os.close(descriptor)
+                descriptor = None
+                time.sleep(2**attempt / 4000)
+            known: tuple[int, ...] = ()
+            with failures:
+                descriptor = open_regular(path(), flags)
+                found = os.fstat(descriptor)
+                nbytes, known = found.st_size, (found.st_size, found.st_mtime_ns, found.st_ino % 2**62)
+            failures.raise_together(comm, name)
+            is_same = flags != os.O_RDONLY or are_equal(comm, known)
+            if is_same:
+                break
         check_same(comm, name, nbytes if flags == os.O_RDONLY else 0)
+        if not is_same and are_equal(comm, [zlib.crc32(socket.gethostname().encode())]):  # hosts may differ in these
+            raise ValueError(f"{name} is not the same file on every process: other files take its place meanwhile")
         assert descriptor is not None
         yield OpenFile(name, descriptor, failures)
         closed, descriptor = descriptor, None

@@ -19,6 +19,7 @@ from pgaspy.linalg.one_call import (
     check_finite,
     like,
     like_operand,
+    like_values,
     of_small_by,
     on_all,
     takes_one_call,
@@ -26,7 +27,7 @@ from pgaspy.linalg.one_call import (
 )
 from pgaspy.linalg.operands import as_matrix, as_square, common_dtype
 from pgaspy.linalg.stacks import is_stack, over_stacks
-from pgaspy.planning.view import View, whole
+from pgaspy.planning.view import whole
 
 __all__ = ["EighResult", "SVDResult", "eigh", "eigvalsh", "matrix_rank", "pinv", "svd", "svdvals"]
 
@@ -227,12 +228,8 @@ def _eigh_of_few(a: NDArray[Any], UPLO: Any = "L") -> EighResult:
     return EighResult(*found)
 
 
-def _like_values(a: Any, UPLO: Any = "L") -> View:
-    return whole(whole_on_all(a.shape[:1], 1))
-
-
 def _like_eigh(a: Any, UPLO: Any = "L") -> list[Any]:
-    return [_like_values(a), like_operand(a)]
+    return [like_values(a), like_operand(a)]
 
 
 @implements(np.linalg.eigh)
@@ -277,7 +274,7 @@ def _eigvalsh_of_few(a: NDArray[Any], UPLO: Any = "L") -> NDArray[Any]:
 
 
 @implements(np.linalg.eigvalsh)
-@of_small_by(_eigvalsh_of_few, _like_values)
+@of_small_by(_eigvalsh_of_few, like_values)
 def eigvalsh(a: Any, UPLO: str = "L") -> pg.GlobalArray:
     """The eigenvalues alone, ascending, on every process; see `eigh`. Collective."""
     from pgaspy.algorithms import eigh as algorithm

@@ -42,8 +42,15 @@ class QRResult(NamedTuple):
 
 def _of_few(a: NDArray[Any], mode: Any = "reduced") -> Any:
     """Those of a small matrix."""
-    found = np.linalg.qr(a, mode)
-    return QRResult(*found) if mode in _WITH_Q else found  # type: ignore[arg-type]
+    found: Any = np.linalg.qr(a, _checked(mode))
+    return QRResult(*found) if mode in _WITH_Q else found
+
+
+def _checked(mode: Any) -> Any:
+    """The mode; NumPy has others, too, which it had before."""
+    if mode not in (*_WITH_Q, "r", "raw"):
+        raise ValueError(f"Unrecognized mode '{mode}'")
+    return mode
 
 
 _WITH_Q = "reduced", "complete"
@@ -79,8 +86,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     """
     from pgaspy.algorithms import qr as algorithm  # on the public names, so that it comes after them
 
-    if mode not in ("reduced", "complete", "r", "raw"):
-        raise ValueError(f"Unrecognized mode '{mode}'")
+    _checked(mode)
     if is_stack(a):
         found = over_stacks(functools.partial(np.linalg.qr, mode=mode), a, may_fail=False)
         return QRResult(*found) if mode in _WITH_Q else found

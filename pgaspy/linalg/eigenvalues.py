@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 import pgaspy as pg
 from pgaspy.creation import as_operand
 from pgaspy.dispatch import implements
-from pgaspy.linalg.one_call import by_one_call, like, like_operand, of_small_by, on_all, whole_on_all
+from pgaspy.linalg.one_call import by_one_call, like, like_operand, like_values, of_small_by, on_all
 from pgaspy.linalg.operands import as_square, common_dtype
 from pgaspy.linalg.stacks import is_stack, over_stacks
-from pgaspy.planning.view import View, whole
 from pgaspy.values import value
 
 __all__ = ["EigResult", "eig", "eigvals"]
@@ -30,17 +29,13 @@ class EigResult(NamedTuple):
     eigenvectors: pg.GlobalArray
 
 
-def _like_values(a: Any) -> View:
-    return whole(whole_on_all(a.shape[:1], 1))
-
-
 def _eig_of_few(a: Any) -> EigResult:
     found: Any = np.linalg.eig(a)
     return EigResult(*found)
 
 
 @implements(np.linalg.eig)
-@of_small_by(_eig_of_few, lambda a: [_like_values(a), like_operand(a)])
+@of_small_by(_eig_of_few, lambda a: [like_values(a), like_operand(a)])
 def eig(a: Any) -> EigResult:
     """The eigenvalues and eigenvectors of square matrices, by LAPACK. Collective.
 
@@ -80,7 +75,7 @@ def eig(a: Any) -> EigResult:
 
 
 @implements(np.linalg.eigvals)
-@of_small_by(np.linalg.eigvals, _like_values)
+@of_small_by(np.linalg.eigvals, like_values)
 def eigvals(a: Any) -> pg.GlobalArray:
     """The eigenvalues of square matrices alone, by LAPACK, each matrix on one process; see `eig`. Collective."""
     a = as_operand(a)

@@ -28,12 +28,12 @@ from pgaspy.job.defaults import default_for
 from pgaspy.layout import Layout, one_process, replicated
 from pgaspy.linalg.layouts import is_tall, layout_as, moved
 from pgaspy.linalg.stacks import LONGEST_MESSAGE, compute
-from pgaspy.planning.view import whole
+from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import local_view, wrap
 from pgaspy.scheduling.floating_point import silently
 from pgaspy.small_calls import by_numpy
 
-__all__ = ["HOUSEHOLDER", "JACOBI", "Result", "by_one_call", "check_finite", "like", "like_operand",
+__all__ = ["HOUSEHOLDER", "JACOBI", "Result", "by_one_call", "check_finite", "like", "like_operand", "like_values",
            "of_small_by", "on_all", "takes_one_call", "whole_on_all"]
 
 SMALL = 1 << 14
@@ -101,13 +101,23 @@ def like_operand(x: Any, *_: Any, **__: Any) -> Any:
     return view_like(x) if x.__class__ in small.kinds else None
 
 
+def like_values(a: Any, *_: Any, **__: Any) -> View:
+    """What the eigenvalues of a matrix are like, which every process has."""
+    return whole(whole_on_all(a.shape[:1], 1))
+
+
 def of_small_by(function: Callable[..., Any], like: Callable[..., Any] = like_operand) -> Callable[[F], F]:
     """Have a function of one matrix, and others, be that of NumPy's arrays where they are small; see `by_numpy`."""
-    def of_matrices(a: NDArray[Any], *others: Any, **options: Any) -> Any:
-        if a.ndim > 2 or (others and getattr(others[0], "ndim", 0) > 2):
-            raise TypeError("a stack")
-        return function(a, *others, **options)
-    return by_numpy(of_matrices, like=like, max_elements=SMALL)
+    def register(general: F) -> F:
+        of_small = by_numpy(function, like=like, max_elements=SMALL)(general)
+
+        @functools.wraps(general)
+        def call(a: Any, *others: Any, **options: Any) -> Any:
+            is_stack = getattr(a, "ndim", 0) > 2 or (others and getattr(others[0], "ndim", 0) > 2)
+            return (general if is_stack else of_small)(a, *others, **options)
+
+        return call  # type: ignore[return-value]
+    return register
 
 
 def by_one_call(function: Callable[..., Any], operands: Sequence[pg.GlobalArray], results: Sequence[Result],

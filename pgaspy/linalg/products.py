@@ -17,13 +17,9 @@ from pgaspy.creation import as_global, as_operand
 from pgaspy.dispatch import implements
 from pgaspy.linalg.by_lu import inv
 from pgaspy.linalg.operands import as_square
-from pgaspy.small_calls import as_new, by_numpy
 from pgaspy.values import told
 
-MAX_MULTIPLIED = 1 << 10
-"""Elements of arrays whose products take less than to find out how they lie."""
-
-__all__ = ["MAX_MULTIPLIED", "cross", "matrix_power", "matrix_transpose", "multi_dot", "outer", "tensordot", "vecdot"]
+__all__ = ["cross", "matrix_power", "matrix_transpose", "multi_dot", "outer", "tensordot", "vecdot"]
 
 implements(np.linalg.matmul)(multiplying.matmul)
 
@@ -64,7 +60,6 @@ def _with_last(x: pg.GlobalArray, axis: int) -> pg.GlobalArray:
 
 
 @implements(np.tensordot, np.linalg.tensordot)
-@by_numpy(lambda a, b, axes=2: np.tensordot(a, b, axes)[()], like=as_new, max_elements=MAX_MULTIPLIED)
 def tensordot(a: Any, b: Any, axes: int | Sequence[Any] = 2) -> pg.GlobalArray:
     """Products summed over pairs of dimensions. Collective.
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 import pgaspy as pg
 from pgaspy.array import into, made
@@ -18,25 +18,11 @@ from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.global_assign import copied
 from pgaspy.linalg.diagonals import copied_diagonal
-from pgaspy.small_calls import as_new, by_numpy
 
 __all__ = ["einsum"]
 
 
-MAX_MULTIPLIED = 1 << 8
-"""Elements of arrays whose products NumPy sums in one loop over all labels, which takes less than to find an order."""
-
-
-def _of_few(text: str, *arrays: Any, optimize: Any = True, **options: Any) -> NDArray[Any]:
-    """The sums of two small arrays, or more; a view of one is left to those who show it."""
-    if text.__class__ is not str or len(arrays) < 2:
-        raise TypeError("no products of arrays with subscripts")
-    found: NDArray[Any] = np.einsum(text, *arrays, **options)
-    return found
-
-
 @implements(np.einsum)
-@by_numpy(_of_few, like=as_new, max_elements=MAX_MULTIPLIED)
 def einsum(*operands: Any, out: pg.GlobalArray | None = None, optimize: Any = True, dtype: DTypeLike | None = None,
            order: str = "K", casting: str = "safe") -> pg.GlobalArray:
     """The products of arrays, summed over the labels of dimensions that the result does not have. Collective.

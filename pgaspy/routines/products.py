@@ -11,14 +11,12 @@ import pgaspy as pg
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements, named
 from pgaspy.host.call_sites import warn
-from pgaspy.linalg.products import MAX_MULTIPLIED
-from pgaspy.small_calls import as_new, by_numpy
+from pgaspy.small_calls import by_numpy
 
 __all__ = ["cross", "inner", "matvec", "vdot", "vecmat"]
 
 
 @implements(np.inner)
-@by_numpy(np.inner, like=as_new, max_elements=MAX_MULTIPLIED)
 def inner(a: Any, b: Any, /) -> pg.GlobalArray:
     """The sums of products over the last dimensions of two arrays. Collective.
 
@@ -49,7 +47,7 @@ def inner(a: Any, b: Any, /) -> pg.GlobalArray:
     if a.shape[-1] != b.shape[-1]:
         raise ValueError(f"shapes {a.shape} and {b.shape} not aligned: {a.shape[-1]} (dim {a.ndim - 1}) != "
                          f"{b.shape[-1]} (dim {b.ndim - 1})")
-    return pg.tensordot(a, b, (-1, -1))
+    return a @ b if a.ndim == b.ndim == 1 else pg.tensordot(a, b, (-1, -1))
 
 
 @implements(np.vdot)

@@ -23,7 +23,7 @@ from pgaspy.scheduling.floating_point import silently
 from pgaspy.scheduling.functions import AnyFunction
 from pgaspy.scheduling.nodes import bytes_in
 
-__all__ = ["MAX_ELEMENTS", "call_kernel", "copy", "elements", "is_small", "kernel_for", "run"]
+__all__ = ["MAX_ELEMENTS", "call_kernel", "copy_elements", "elements", "is_small", "kernel_for", "run"]
 
 MAX_ELEMENTS = 1 << 18
 """Of what is executed at once, on this process: passing through more memory than this takes longer than planning."""
@@ -59,7 +59,7 @@ def kernel_for(function: AnyFunction | None, name: str, dtypes: tuple[np.dtype[A
     return -1 if number is None or (jit.wants_libm() and bindings.is_maths(*kernel)) else number
 
 
-def copy(source: NDArray[Any], target: NDArray[Any]) -> None:
+def copy_elements(source: NDArray[Any], target: NDArray[Any]) -> None:
     """Copy the elements of an array of NumPy's into another one of its shape and dtype: by all threads, if they can."""
     dtype = source.dtype
     kernel = kernel_for(None, "copy", (dtype, dtype), (dtype, dtype)) if source.flags.aligned else -1
