@@ -30,8 +30,8 @@ MAX_RUN_BYTES = 1 << 26
 MAX_CALL_BYTES = 1 << 30
 """What is read or written in one call at most: below Linux's limit of 2**31 bytes."""
 
-MAX_WRITERS = 64
-"""So many processes write a file as fast as more."""
+MANY_WRITERS = 64
+"""A dimension that so many processes have parts of is not cut further for the sake of more of them."""
 
 MAX_ATTEMPTS = 8
 """How often a file is opened that others put another one in the place of meanwhile."""
@@ -50,7 +50,7 @@ def sections(shape: Sequence[int], n_procs: int, itemsize: int) -> Iterator[Sect
     rest = [math.prod(shape[d + 1:]) for d in range(len(shape))]
     max_elements = max(MAX_RUN_BYTES // itemsize, 1)
     d = next((d for d, n in enumerate(rest)
-              if math.prod(shape[:d + 1]) >= min(n_procs, MAX_WRITERS) and n <= max_elements), len(shape) - 1)
+              if math.prod(shape[:d + 1]) >= min(n_procs, MANY_WRITERS) and n <= max_elements), len(shape) - 1)
     rows = max(max_elements // rest[d], 1) * n_procs
     for number, lead in enumerate(np.ndindex(*shape[:d])):
         for start in range(0, shape[d], rows):
