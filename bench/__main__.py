@@ -34,6 +34,7 @@ BENCHMARKS: dict[str, list[tuple[int, list[str]]]] = {
     "histograms": [(1, []), (2, [])],
     "plans": [(1, [])],
     "movement": [(2, [])],
+    "files": [(1, []), (2, [])],
     "scans": [(1, []), (2, [])],
     "order": [(1, []), (2, [])],
     "indexing": [(1, []), (2, [])],
