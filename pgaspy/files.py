@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from pgaspy.array import GlobalArray
 from pgaspy.creation import AnyLayout, asarray, empty
 from pgaspy.distribution import Distribution
+from pgaspy.execution import recording
 from pgaspy.execution.recording import needed, stand_ins, sync, together
 from pgaspy.fileio.agreement import on_first_rank
 from pgaspy.fileio.formats import Format, Header
@@ -96,6 +97,7 @@ def save(file: str | os.PathLike[str], array: Any) -> None:
     array = asarray(array)
     with together():
         sync()  # all that is recorded comes before the call
+        needed(lambda: recording.finish(array._base))  # and what has failed, before the others wait for this process
         announce("save", path, bases=(array._base,), meets=True)
         _write(path, array)
 
