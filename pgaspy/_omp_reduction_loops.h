@@ -1,7 +1,6 @@
 /*
  * The loops of the reductions, and their table: of a leaf along memory, of a row onto a row of results, and
- * of results with results. The loops of leaves along memory that are whole have no ends, and their lanes are in
- * registers.
+ * of results with results. Whole leaves that lie one behind the other in memory are reduced by one call.
  */
 #define LEAF_ALONG(A, L, R, name, joined, ...) \
 static inline void along_##name##_##A##R(int64_t n, const void *from, void *to) \

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 from mpi4py import MPI
+from numpy.typing import NDArray
 
 __all__ = ["absolute", "are_equal", "check_regular", "check_same", "open_regular"]
 
@@ -39,19 +40,24 @@ def open_regular(path: str, flags: int) -> int:
 
 def are_equal(comm: MPI.Intracomm, numbers: Sequence[int]) -> bool:
     """Whether all processes have the same numbers, as many. Collective."""
-    least = np.array([*numbers, *[-n for n in numbers]])
-    comm.Allreduce(MPI.IN_PLACE, least, MPI.MIN)
-    return bool((least[:len(numbers)] == -least[len(numbers):]).all())
+    least, greatest = _limits(comm, numbers)
+    return bool((least == greatest).all())
 
 
 def check_same(comm: MPI.Intracomm, name: str, nbytes: int) -> None:
     """Refuse a path that means other files on other processes, as far as places and sizes tell. Collective."""
     place = zlib.crc32(os.fsencode(absolute(name)))
-    least = np.array([place, nbytes, -place, -nbytes])
-    comm.Allreduce(MPI.IN_PLACE, least, MPI.MIN)
-    if least[0] != -least[2]:
+    least, greatest = _limits(comm, [place, nbytes])
+    if least[0] != greatest[0]:
         raise ValueError(f"{name} is not the same file on every process, as paths or working directories differ: all "
                          "give one absolute path")
-    if least[1] != -least[3]:
+    if least[1] != greatest[1]:
         raise ValueError(f"{name} is not the same file on every process, it has {least[1]} bytes on one and "
-                         f"{-least[3]} on another: put it in a file system that they share")
+                         f"{greatest[1]} on another: put it in a file system that they share")
+
+
+def _limits(comm: MPI.Intracomm, numbers: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The least and the greatest of each of these numbers on all processes. Collective."""
+    least = np.array([*numbers, *[-n for n in numbers]])
+    comm.Allreduce(MPI.IN_PLACE, least, MPI.MIN)
+    return least[:len(numbers)], -least[len(numbers):]
