@@ -5,7 +5,7 @@
 /* Run the loop over elements [begin, end) of the geometry. */
 static void run_range(loop_fn *loop, const geometry *g, int64_t begin, int64_t end)
 {
-    const int64_t extent = g->shape[g->ndim - 1], *s = g->stride[g->ndim - 1];
+    const int64_t extent = g->shape[g->ndim - 1], *s = STRIDES(g, g->ndim - 1);
     int64_t column = begin % extent;
     row r;
     for (find_row(g, begin / extent, &r); begin < end; next_row(g, &r)) {
@@ -32,9 +32,9 @@ static void run_thin(loop_fn *loop, const geometry *g, int64_t begin, int64_t en
         char *p[MAX_OPERANDS];
         locate(g, inner, begin, p);
         for (int64_t column = 0; column < g->shape[inner]; column++) {
-            loop(n, p, g->stride[outer]);
+            loop(n, p, STRIDES(g, outer));
             for (int o = 0; o < g->n_operands; o++)
-                p[o] += g->stride[inner][o];
+                p[o] += STRIDES(g, inner)[o];
         }
         begin += n;
     }
@@ -78,9 +78,9 @@ static int transposed_dim(const geometry *g)
 {
     const int inner = g->ndim - 1;
     for (int o = 0; o < g->n_operands - 1; o++)
-        if (magnitude(g->stride[inner][o]) >= 64)
+        if (magnitude(STRIDES(g, inner)[o]) >= 64)
             for (int d = 0; d < inner; d++)
-                if (g->stride[d][o] != 0 && magnitude(g->stride[d][o]) < 64 && g->shape[d] >= 8)
+                if (STRIDES(g, d)[o] != 0 && magnitude(STRIDES(g, d)[o]) < 64 && g->shape[d] >= 8)
                     return d;
     return -1;
 }
@@ -117,11 +117,11 @@ static void for_each(loop_fn *loop, geometry *g, packable items, int cost)
     strip.shape[inner + 1] = TILE;
     strip.shape[inner - 1] = strips;
     for (int o = 0; o < g->n_operands; o++)
-        strip.stride[inner - 1][o] *= TILE;
+        STRIDES(&strip, inner - 1)[o] *= TILE;
     run(loop, &strip, items, cost);
     if (rest) {
         for (int o = 0; o < g->n_operands; o++)
-            g->base[o] += strips * TILE * g->stride[inner][o];
+            g->base[o] += strips * TILE * STRIDES(g, inner)[o];
         g->shape[inner] = rest;
         run(loop, g, items, cost);
     }

@@ -4,6 +4,7 @@
  */
 #define MAX_DIMS 65         /* NumPy's 64, and one that tiling adds */
 #define MAX_OPERANDS 256
+#define MAX_STRIDES 2048    /* operands times dimensions: kernels also run where stacks are short */
 
 typedef void loop_fn(int64_t n, char *const p[], const int64_t s[]);
 
@@ -12,8 +13,11 @@ typedef struct {
     int n_operands, ndim;
     int64_t shape[MAX_DIMS];
     char *base[MAX_OPERANDS];
-    int64_t stride[MAX_DIMS][MAX_OPERANDS];     /* those of a dimension are what a loop is called with */
+    int64_t stride[MAX_STRIDES];
 } geometry;
+
+/* The operands' strides along a dimension: what a loop along it is called with. */
+#define STRIDES(g, d) ((g)->stride + (d) * (g)->n_operands)
 
 static int64_t magnitude(int64_t x)
 {
@@ -30,7 +34,7 @@ static void describe(geometry *g, int ndim, const int64_t *shape, int n_operands
     for (int o = 0; o < n_operands; o++) {
         g->base[o] = (char *)addresses[o];
         for (int d = 0; d < ndim; d++)
-            g->stride[d][o] = strides[o][d];
+            STRIDES(g, d)[o] = strides[o][d];
     }
 }
 
@@ -38,10 +42,10 @@ static void move_dim(geometry *g, int to, const geometry *from, int dim)
 {
     g->shape[to] = from->shape[dim];
     for (int o = 0; o < g->n_operands; o++)
-        g->stride[to][o] = from->stride[dim][o];
+        STRIDES(g, to)[o] = STRIDES(from, dim)[o];
 }
 
-/* The same in other memory: what there is of it, where its arrays have room for a hundred times as much. */
+/* The same in other memory: what there is of it, where its arrays have room for more. */
 static void copy_geometry(geometry *to, const geometry *from)
 {
     to->n_operands = from->n_operands;
@@ -59,9 +63,9 @@ static void insert_dim(geometry *g, int to, int dim)
         g->shape[dim] = g->shape[dim - 1];
         g->shape[dim - 1] = swap;
         for (int o = 0; o < g->n_operands; o++) {
-            swap = g->stride[dim][o];
-            g->stride[dim][o] = g->stride[dim - 1][o];
-            g->stride[dim - 1][o] = swap;
+            swap = STRIDES(g, dim)[o];
+            STRIDES(g, dim)[o] = STRIDES(g, dim - 1)[o];
+            STRIDES(g, dim - 1)[o] = swap;
         }
     }
 }
@@ -76,14 +80,14 @@ static void order(geometry *g, int key)
     for (int d = 0; d < g->ndim; d++) {
         if (g->shape[d] == 1)
             continue;
-        if (g->stride[d][key] < 0)
+        if (STRIDES(g, d)[key] < 0)
             for (int o = 0; o < g->n_operands; o++) {
-                g->base[o] += (g->shape[d] - 1) * g->stride[d][o];
-                g->stride[d][o] = -g->stride[d][o];
+                g->base[o] += (g->shape[d] - 1) * STRIDES(g, d)[o];
+                STRIDES(g, d)[o] = -STRIDES(g, d)[o];
             }
         move_dim(g, ndim, g, d);
         int to = ndim++;
-        while (to > 0 && g->stride[to - 1][key] < g->stride[ndim - 1][key])
+        while (to > 0 && STRIDES(g, to - 1)[key] < STRIDES(g, ndim - 1)[key])
             to--;
         insert_dim(g, to, ndim - 1);
     }
@@ -99,7 +103,7 @@ static void join_dims(geometry *g)
         const int outer = g->ndim - 1;
         int fuse = 1;
         for (int o = 0; o < g->n_operands; o++)
-            fuse &= g->stride[outer][o] == g->shape[d] * g->stride[d][o];
+            fuse &= STRIDES(g, outer)[o] == g->shape[d] * STRIDES(g, d)[o];
         const int64_t extent = g->shape[outer];
         move_dim(g, fuse ? outer : g->ndim++, g, d);
         if (fuse)
@@ -129,7 +133,7 @@ static void locate(const geometry *g, int ndim, int64_t index, char *p[])
     for (int d = ndim; d-- > 0;) {
         const int64_t outer = d > 0 ? index / g->shape[d] : 0;
         for (int o = 0; o < g->n_operands; o++)
-            p[o] += (index - outer * g->shape[d]) * g->stride[d][o];
+            p[o] += (index - outer * g->shape[d]) * STRIDES(g, d)[o];
         index = outer;
     }
 }
@@ -152,7 +156,7 @@ static void next_row(const geometry *g, row *r)
     for (int d = g->ndim - 1; d-- > 0;) {
         const int64_t back = ++r->index[d] < g->shape[d] ? 0 : g->shape[d];
         for (int o = 0; o < g->n_operands; o++)
-            r->p[o] += (1 - back) * g->stride[d][o];
+            r->p[o] += (1 - back) * STRIDES(g, d)[o];
         if (!back)
             return;
         r->index[d] = 0;

@@ -132,14 +132,14 @@ static loop_fn *describe_program(const pg_program *p, geometry *g, const int64_t
         const int o = v + context;
         g->base[o] = (char *)addresses[v];
         for (int d = 0; d < p->ndim; d++)
-            g->stride[d][o] = strides[d];
+            STRIDES(g, d)[o] = strides[d];
         if (start)
             g->base[o] += start * strides[p->row_dim];
     }
     if (context) {
         g->base[0] = (char *)p;
         for (int d = 0; d < p->ndim; d++)
-            g->stride[d][0] = 0;
+            STRIDES(g, d)[0] = 0;
     }
     return loop ? loop : p->only_loop ? p->only_loop : run_interpreted;
 }

@@ -22,7 +22,7 @@ static int64_t locate_tile(const reduction *r, int64_t tile, char *p[])
     const int64_t first = tile % per_row * r->width;
     locate(g, inner, tile / per_row, p);
     for (int o = 0; o < 2; o++)
-        p[o] += first * g->stride[inner][o];
+        p[o] += first * STRIDES(g, inner)[o];
     return MIN(r->width, g->shape[inner] - first);
 }
 
@@ -34,7 +34,7 @@ static void leaf_along(const reduction *r, const char *tile, int64_t leaf, char 
     const int64_t end = leaf_end(&r->leaves, leaf), n = end - begin;
     const int inner = MAX(g->ndim - 1, 0);
     const int64_t extent = g->ndim ? g->shape[inner] : 1;
-    const int64_t stride = g->ndim ? g->stride[inner][0] : row->in_size;
+    const int64_t stride = g->ndim ? STRIDES(g, inner)[0] : row->in_size;
     int64_t line = g->ndim > 1 ? begin / extent : 0, column = begin - line * extent;
     char *p[2];
     if (stride == row->in_size && column + n <= extent) {
@@ -60,7 +60,7 @@ static int group_along(const reduction *r, const char *tile, int64_t leaf, char 
 {
     const geometry *g = &r->reduced;
     const int inner = g->ndim - 1;
-    if (inner < 0 || g->stride[inner][0] != r->row->in_size)
+    if (inner < 0 || STRIDES(g, inner)[0] != r->row->in_size)
         return 0;
     const int64_t begin = leaf_begin(&r->leaves, leaf), end = leaf_end(&r->leaves, leaf + GROUP - 1);
     const int64_t extent = g->shape[inner], line = begin / extent, column = begin - line * extent;
@@ -75,7 +75,7 @@ static int group_along(const reduction *r, const char *tile, int64_t leaf, char 
 static void leaf_across(const reduction *r, const char *tile, int64_t width, int64_t leaf, char *to)
 {
     const geometry *g = &r->reduced;
-    const int64_t stride = r->kept.stride[r->kept.ndim - 1][0];
+    const int64_t stride = STRIDES(&r->kept, r->kept.ndim - 1)[0];
     const int64_t begin = leaf_begin(&r->leaves, leaf), end = leaf_end(&r->leaves, leaf);
     for (int64_t i = begin; i < end; i++) {
         char *p[2];
@@ -115,7 +115,7 @@ static void tree(const reduction *r, const char *tile, int64_t width, int64_t fi
 static void store_tile(const reduction *r, int64_t width, char *result, char *to)
 {
     const geometry *g = &r->kept;
-    const int64_t stride = g->ndim ? g->stride[g->ndim - 1][1] : 0;
+    const int64_t stride = g->ndim ? STRIDES(g, g->ndim - 1)[1] : 0;
     r->row->copy_out(width, (char *[]){result, to}, (int64_t[]){r->row->out_size, stride});
 }
 
@@ -195,7 +195,7 @@ static int pg_reduce(int row, int n_kept, const int64_t *kept_shape, const int64
         return 0;
     if (n == 0) {
         for (int d = 0; d < n_kept; d++)
-            r.kept.stride[d][0] = 0;
+            STRIDES(&r.kept, d)[0] = 0;
         r.kept.base[0] = (char *)r.row->empty;
         for_each(r.row->copy_out, &r.kept, (packable){0}, 1);
         return 0;
@@ -211,7 +211,7 @@ static int pg_reduce(int row, int n_kept, const int64_t *kept_shape, const int64
     r.across = r.kept.ndim > 0
         && (r.reduced.ndim == 0
             || (r.kept.shape[inner] >= ACROSS_FROM
-                && r.kept.stride[inner][0] < r.reduced.stride[r.reduced.ndim - 1][0]));
+                && STRIDES(&r.kept, inner)[0] < STRIDES(&r.reduced, r.reduced.ndim - 1)[0]));
     r.width = r.across ? MIN(r.kept.shape[inner], MAX_WIDTH) : 1;
     r.leaves = divide(r.across, n, extent);
     int64_t n_tiles = results;

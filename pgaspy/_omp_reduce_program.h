@@ -33,12 +33,12 @@ static int64_t run_thin_rows(loop_fn *loop, const geometry *g, row *at, char *p[
     if (rows == 0)
         return 0;
     for (int64_t column = 0; column < extent; column++) {
-        loop(rows, p, g->stride[outer]);
+        loop(rows, p, STRIDES(g, outer));
         for (int o = 0; o < g->n_operands; o++)
-            p[o] += g->stride[inner][o];
+            p[o] += STRIDES(g, inner)[o];
     }
     for (int o = 0; o < g->n_operands; o++)
-        at->p[o] += (rows - 1) * g->stride[outer][o];
+        at->p[o] += (rows - 1) * STRIDES(g, outer)[o];
     at->index[outer] += rows - 1;
     next_row(g, at);
     return rows * extent;
@@ -74,7 +74,7 @@ static void fill_buffers(const reducing *r, cursor *c, int64_t number, int64_t n
 {
     const geometry *g = &r->g;
     const int inner = g->ndim - 1, stored = g->n_operands - r->n;
-    const int64_t extent = g->shape[inner], *s = g->stride[inner];
+    const int64_t extent = g->shape[inner], *s = STRIDES(g, inner);
     seek(g, c, number);
     for (int64_t done = 0, m; done < n; done += m) {
         char *p[MAX_OPERANDS];
@@ -140,7 +140,7 @@ static int64_t reduce_whole(const reducing *r, cursor *c, const unit *u, int64_t
     const pg_leaves *t = &piece->whole;
     const division *of = &t->of;
     const int inner = g->ndim - 1, stored = g->n_operands - r->n;
-    const int64_t extent = g->shape[inner], *s = g->stride[inner];
+    const int64_t extent = g->shape[inner], *s = STRIDES(g, inner);
     if (!r->whole || of->stretch < SHORT_ROW || u->leaf == piece->head)
         return 0;
     seek(g, c, first_element(piece, u));
@@ -256,7 +256,7 @@ static int64_t number_dims(geometry *g, int n_reduced, int begin, int end, int64
 {
     for (int d = end; d-- > begin; size *= g->shape[d])
         for (int o = g->n_operands - n_reduced; o < g->n_operands; o++)
-            g->stride[d][o] = size;
+            STRIDES(g, d)[o] = size;
     return size;
 }
 
@@ -291,11 +291,11 @@ static void describe_reduction(reducing *r, const pg_program *p, const int *redu
     if (g->ndim == 0) {
         g->ndim = 1;
         g->shape[0] = 1;
-        memset(g->stride[0], 0, sizeof g->stride[0]);
+        memset(STRIDES(g, 0), 0, g->n_operands * sizeof *STRIDES(g, 0));
     }
     for (int k = 0; k < r->n; k++)
         for (int d = 0; d < g->ndim; d++)
-            g->stride[d][g->n_operands - r->n + k] *= r->row[k]->in_size;
+            STRIDES(g, d)[g->n_operands - r->n + k] *= r->row[k]->in_size;
     r->longest = LEAF;
     r->thin = g->ndim > 1 && g->shape[g->ndim - 1] < (r->loop == run_interpreted ? 2 * THIN : THIN)
         && g->shape[g->ndim - 2] > g->shape[g->ndim - 1];
@@ -314,7 +314,7 @@ static void pg_reduce_program(const pg_program *p, const int *reductions, const 
     describe_reduction(&r, p, reductions, piece, first_dim, end_dim, addresses, loop_address);
     const int64_t size = count(&r.g, r.g.ndim);
     if (p->prefetches && size > FAR && (loop_address || p->only_loop)) {
-        r.prefetched = find_prefetched(r.g.n_operands - r.n, r.g.base, r.g.stride[r.g.ndim - 1]);
+        r.prefetched = find_prefetched(r.g.n_operands - r.n, r.g.base, STRIDES(&r.g, r.g.ndim - 1));
         r.longest = WINDOW / r.prefetched.size;
     }
     const int64_t work = size / piece->n_units * (end - begin) * (p->cost + r.n);

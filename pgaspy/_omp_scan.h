@@ -123,7 +123,7 @@ static void scan_across(const scan *s, int team)
     #pragma omp parallel for num_threads(team) if (team > 1) schedule(static)
     for (int64_t tile = 0; tile < n_tiles; tile++) {
         const int64_t first = tile % per_row * width, n = MIN(width, extent - first);
-        const int64_t *stride = g->stride[inner];
+        const int64_t *stride = STRIDES(g, inner);
         char *p[3];
         locate(g, inner, tile / per_row, p);
         char *x = p[0] + first * stride[0], *before = p[1] + first * stride[1], *to = p[2] + first * stride[2];
@@ -159,7 +159,7 @@ static int pg_scan(int row, int64_t n, int64_t stride, int64_t to_stride, int nd
     normalise(&s.others, 2);
     const int team = team_for(n * n_rows), inner = s.others.ndim - 1;
     if (inner >= 0 && s.others.shape[inner] >= SCAN_ACROSS_FROM
-        && magnitude(s.others.stride[inner][0]) < magnitude(stride)) {
+        && magnitude(STRIDES(&s.others, inner)[0]) < magnitude(stride)) {
         scan_across(&s, team);
         return 0;
     }

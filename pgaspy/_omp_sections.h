@@ -118,12 +118,12 @@ static void for_each_in_section(section *s, loop_fn *loop, void *context, int co
             for (int d = 0; d < s->ndim; d++) {
                 const section_dim *dim = &s->dim[d];
                 g.base[2 * side] += range_start(s, dim, side, 0, 0) * dim->stride[side];
-                g.stride[d][2 * side] = range_step(s, dim, side, 0) * dim->stride[side];
+                STRIDES(&g, d)[2 * side] = range_step(s, dim, side, 0) * dim->stride[side];
             }
         }
         for (int d = 0; d < s->ndim; d++) {
             g.shape[d] = s->dim[d].length;
-            g.stride[d][1] = 0;
+            STRIDES(&g, d)[1] = 0;
         }
         if (!transpose(&g, copied_size))
             for_each(loop, &g, (packable){0}, cost);

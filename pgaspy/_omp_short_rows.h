@@ -21,7 +21,7 @@ typedef struct {
 
 static int follows(const geometry *g, int dim, int o)
 {
-    return g->stride[dim - 1][o] == g->shape[dim] * g->stride[dim][o];
+    return STRIDES(g, dim - 1)[o] == g->shape[dim] * STRIDES(g, dim)[o];
 }
 
 /* Whether rows are joined over a dimension: a single step gains by it what is broadcast, not what is only copied. */
@@ -29,7 +29,7 @@ static int joins(const geometry *g, packable items, int dim)
 {
     for (int o = 0; o < g->n_operands; o++)
         if (!follows(g, dim, o) && !(items.sizes[o] && (
-                items.n_steps > 1 || g->stride[dim][o] == 0 || g->stride[dim - 1][o] == 0)))
+                items.n_steps > 1 || STRIDES(g, dim)[o] == 0 || STRIDES(g, dim - 1)[o] == 0)))
             return 0;
     return 1;
 }
@@ -97,7 +97,7 @@ PACK_ROWS(T_D)
 static int64_t pack(const geometry *g, int o, int64_t size, int dim, int64_t n, const char *x, char *to)
 {
     const int inner = g->ndim - 1;
-    const int64_t s = g->stride[dim][o], extent = g->shape[dim + 1];
+    const int64_t s = STRIDES(g, dim)[o], extent = g->shape[dim + 1];
     int64_t nbytes = extent * size;
     if (dim < inner - 1) {
         nbytes = pack(g, o, size, dim + 1, extent, x, to);
@@ -105,7 +105,7 @@ static int64_t pack(const geometry *g, int o, int64_t size, int dim, int64_t n, 
             pack(g, o, size, dim + 1, extent, x + i * s, to + i * nbytes);
     } else
         (size == 1 ? pack_rows_T_B : size == 2 ? pack_rows_T_h : size == 4 ? pack_rows_T_i
-         : size == 8 ? pack_rows_T_l : pack_rows_T_D)(s ? n : 1, extent, x, s, g->stride[inner][o], to);
+         : size == 8 ? pack_rows_T_l : pack_rows_T_D)(s ? n : 1, extent, x, s, STRIDES(g, inner)[o], to);
     for (int64_t i = 1; s == 0 && i < n; i *= 2)
         memcpy(to + i * nbytes, to, MIN(i, n - i) * nbytes);
     return n * nbytes;
@@ -118,7 +118,7 @@ static void run_joined(loop_fn *loop, const geometry *g, packable items, const j
     char buffers[PACKED_BYTES + 64 * r->n_packed] __attribute__((aligned(64)));
     char *buffer[r->n_packed], *from[r->n_packed];
     int64_t s[MAX_OPERANDS];
-    memcpy(s, g->stride[g->ndim - 1], g->n_operands * sizeof *s);
+    memcpy(s, STRIDES(g, g->ndim - 1), g->n_operands * sizeof *s);
     char *next = buffers;
     for (int k = 0; k < r->n_packed; k++) {
         const int64_t size = items.sizes[r->packed[k]];
@@ -132,7 +132,7 @@ static void run_joined(loop_fn *loop, const geometry *g, packable items, const j
         char *p[MAX_OPERANDS];
         locate(g, r->outer + 1, begin, p);
         for (int k = 0; k < r->n_packed; k++) {
-            const int o = r->packed[k], is_same = g->stride[r->outer][o] == 0;
+            const int o = r->packed[k], is_same = STRIDES(g, r->outer)[o] == 0;
             if (p[o] != from[k] || !is_same)
                 pack(g, o, items.sizes[o], r->outer, is_same ? r->n_rows : n, p[o], buffer[k]);
             from[k] = p[o];

@@ -32,8 +32,8 @@ static void transpose_rows(const geometry *g, int64_t size, char *to, const char
     line_fn *const line_of = size == 1 ? line_of_1 : size == 2 ? line_of_2 : size == 4 ? line_of_4
                            : size == 8 ? line_of_8 : line_of_16;
     const int inner = g->ndim - 1, out = g->n_operands - 1;
-    const int64_t n = g->shape[inner], per_line = LINE / size, step = g->stride[inner][0];
-    const int64_t row_step = g->stride[inner - 1][out], column_step = g->stride[inner - 1][0];
+    const int64_t n = g->shape[inner], per_line = LINE / size, step = STRIDES(g, inner)[0];
+    const int64_t row_step = STRIDES(g, inner - 1)[out], column_step = STRIDES(g, inner - 1)[0];
     for (int64_t first = 0; first < n; first += LINES_AT_ONCE * per_line)
         for (int64_t row = begin; row < end; row += ROWS_AT_ONCE)
             for (int64_t line = first; line < first + LINES_AT_ONCE * per_line; line += per_line)
@@ -62,11 +62,11 @@ static int transpose(geometry *g, int64_t size)
         return 0;
     normalise(g, out);
     const int inner = g->ndim - 1, dim = g->ndim > 1 ? transposed_dim(g) : -1;
-    if (dim < 0 || size > 16 || (size & (size - 1)) || g->stride[inner][out] != size
+    if (dim < 0 || size > 16 || (size & (size - 1)) || STRIDES(g, inner)[out] != size
         || g->shape[inner] * size < 2 * LINE || (intptr_t)g->base[out] % size)
         return 0;
     for (int d = 0; d < inner; d++)
-        if (g->stride[d][out] % size)
+        if (STRIDES(g, d)[out] % size)
             return 0;
     geometry matrices;
     copy_geometry(&matrices, g);

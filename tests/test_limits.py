@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -427,3 +428,35 @@ def test_names_of_the_cache(length: int, is_used: bool, tmp_path: Path, monkeypa
     else:
         with pytest.warns(jit.CompilationNotice, match="File name too long"):
             assert found.compiled(program) is not None
+
+
+def test_kernels_run_where_stacks_are_short() -> None:
+    x = np.random.default_rng(4).normal(size=(400, 300))
+    found: list[bool] = []
+
+    def compute() -> None:
+        a = pg.array(x)
+        found.append(np.array_equal((np.sqrt(abs(a * 2 + 1)) - a).gather(), np.sqrt(abs(x * 2 + 1)) - x))
+        found.append(np.array_equal(a.T.copy().gather(), x.T))
+        found.append(np.array_equal(a.max(axis=0).gather(), x.max(axis=0)))
+        found.append(np.allclose(np.cumsum(a, axis=1).gather(), np.cumsum(x, axis=1)))
+
+    size = threading.stack_size(192 * 1024)
+    try:
+        thread = threading.Thread(target=compute)
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(size)
+    collectively(found == [True] * 4)
+
+
+def test_many_operands_in_many_dimensions() -> None:
+    shape = (3, 2, 2, 2, 2, 2, 2, 2, 2, 3)
+    x = np.random.default_rng(5).integers(0, 9, (300, *shape))
+    arrays = [pg.array(part) for part in x]
+    totals = [arrays[0]]
+    for part in arrays[1:]:
+        totals.append(totals[-1] + part)
+    for total, expected in zip(totals, np.cumsum(x, axis=0), strict=True):
+        assert_equal(total, expected)

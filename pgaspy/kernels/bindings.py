@@ -33,9 +33,9 @@ __all__ = [
     "ElementwiseCall", "FinishCall", "ItemPlaces", "Leaves", "ProgramCall", "ProgramReduceCall", "ReduceCall",
     "SectionCopy", "address", "by_itself", "compact", "expand", "fill_random", "find_beyond", "function",
     "get_threads", "has_progression", "histogram", "is_maths", "load_int64", "lookup", "merge", "merges",
-    "multiply_skinny", "n_completed", "narrow_lane", "pack_items", "philox", "progression", "random_bits",
-    "reduce_functions", "reduce_lookup", "run_elementwise", "scan", "set_threads", "sort", "sorts", "store_int64",
-    "take_along", "unpack_items",
+    "most_operands", "multiply_skinny", "n_completed", "narrow_lane", "pack_items", "philox", "progression",
+    "random_bits", "reduce_functions", "reduce_lookup", "run_elementwise", "scan", "set_threads", "sort", "sorts",
+    "store_int64", "take_along", "unpack_items",
 ]
 
 _missing = lib.pg_missing_cpu_features()
@@ -58,6 +58,7 @@ MAX_NDIM: int = lib.MAX_DIMS - 1
 MAX_PROGRAM_OPERANDS: int = lib.MAX_PROGRAM_OPERANDS
 MAX_PROGRAM_STEPS: int = lib.MAX_STEPS
 MAX_PROGRAM_REDUCTIONS: int = lib.MAX_REDUCTIONS
+
 
 #: The most columns of a product that `multiply_skinny` computes.
 FEW_COLUMNS: int = lib.FEW_COLUMNS
@@ -170,6 +171,11 @@ def _int64s(values: Sequence[int]) -> object:
     return ffi.new("int64_t[]", list(values))
 
 
+def most_operands(ndim: int) -> int:
+    """The most inputs and outputs of a program in so many dimensions: strides of all of them are kept on the stack."""
+    return min(MAX_PROGRAM_OPERANDS, lib.MAX_STRIDES // (ndim + 1) - 1)
+
+
 def _check_ndim(ndim: int) -> None:
     """Raise ValueError for more dimensions than the C arrays have room for."""
     if ndim > MAX_NDIM:
@@ -255,10 +261,10 @@ def _encode(
         raise ValueError(
             f"a program of {program.n_reduced} reductions exceeds {MAX_PROGRAM_REDUCTIONS}: split it"
         )
-    if n_operands > MAX_PROGRAM_OPERANDS or max(n_steps, len(program.registers)) > MAX_PROGRAM_STEPS:
+    if n_operands > most_operands(len(shape)) or max(n_steps, len(program.registers)) > MAX_PROGRAM_STEPS:
         raise ValueError(
             f"a program of {n_operands} operands, {n_steps} steps and {len(program.registers)} "
-            f"registers exceeds {MAX_PROGRAM_OPERANDS} operands or {MAX_PROGRAM_STEPS} steps: split it"
+            f"registers exceeds {most_operands(len(shape))} operands or {MAX_PROGRAM_STEPS} steps: split it"
         )
     if len(strides_per_operand) != n_operands - program.n_reduced:
         raise ValueError(

@@ -16,7 +16,6 @@ from pgaspy.scheduling.operations import NumberedOperation
 __all__ = ["Code", "Input", "Output", "ReducedOutput"]
 
 MAX_STEPS = bindings.MAX_PROGRAM_STEPS
-MAX_OPERANDS = bindings.MAX_PROGRAM_OPERANDS
 MAX_REDUCTIONS = bindings.MAX_PROGRAM_REDUCTIONS
 
 
@@ -85,10 +84,14 @@ class Code:
         """How many of them are of some arrays that are written."""
         return sum([len(self.written[slot]) for slot in slots])
 
+    @property
+    def _most_operands(self) -> int:
+        return bindings.most_operands(next((view.ndim for _, view in self._values), 0))
+
     def has_room_for(self, n_operands: int, n_outputs: int) -> bool:
         """Whether a kernel with so many outputs certainly can compute an operation on so many operands besides."""
         n_outputs += 1  # each may take a step that copies it
-        return (len(self.inputs) + n_operands + n_outputs <= MAX_OPERANDS
+        return (len(self.inputs) + n_operands + n_outputs <= self._most_operands
                 and len(self._steps) + n_operands + 2 + n_outputs <= MAX_STEPS)
 
     def is_short_enough(self, stored: Container[int], reductions: Sequence[ReducedOutput]) -> bool:
@@ -98,7 +101,7 @@ class Code:
         steps.
         """
         outputs = [output for output in self.outputs if output.slot in stored]
-        if len(reductions) > MAX_REDUCTIONS or len(self.inputs) + len(outputs) + len(reductions) > MAX_OPERANDS:
+        if len(reductions) > MAX_REDUCTIONS or len(self.inputs) + len(outputs) + len(reductions) > self._most_operands:
             return False
         return len(self.program(outputs, reductions).steps) <= MAX_STEPS
 
