@@ -108,6 +108,15 @@ VECTOR1(cbrt) VECTOR2(pow) VECTOR2(atan2) VECTOR2(hypot)
 #endif
 
 #define COMPLEX_ARITHMETIC(C, R, MAKE) \
+/* Part by part: GCC makes vectors of parts, but not of pairs. */ \
+static inline T_##C move_##C(T_##C a) \
+{ \
+    return MAKE(ROUNDED(creal(a)), ROUNDED(cimag(a))); \
+} \
+static inline T_##C where_##C(T_t c, T_##C a, T_##C b) \
+{ \
+    return MAKE(c ? creal(a) : creal(b), c ? cimag(a) : cimag(b)); \
+} \
 static inline T_##C multiply_##C(T_##C a, T_##C b) \
 { \
     const T_##R ar = creal(a), ai = cimag(a), br = creal(b), bi = cimag(b); \
@@ -129,8 +138,12 @@ static inline T_##C divide_##C(T_##C a, T_##C b) \
 COMPLEX_ARITHMETIC(F, f, CMPLXF)
 COMPLEX_ARITHMETIC(D, d, CMPLX)
 
+#define complex_where(c, a, b) _Generic((a), T_F: where_F, T_D: where_D)(c, a, b)
 #define complex_multiply(a, b) _Generic((a), T_F: multiply_F, T_D: multiply_D)(a, b)
 #define complex_divide(a, b)   _Generic((a), T_F: divide_F, T_D: divide_D)(a, b)
+
+/* As it is; of a bool an int, of which GCC makes vectors of floats. */
+#define moved(a) _Generic((a), T_F: move_F(a), T_D: move_D(a), default: +(a))
 
 /*
  * Remainders of truncated quotients. Where the quotient is that of two numbers with fewer digits than a float has, a

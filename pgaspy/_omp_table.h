@@ -18,12 +18,13 @@
  */
 #ifdef CAST
 #define COPY_TO(to) ALL(COPY_FROM, to)
-#define COPY_FROM(from, to) CAST(from, to, copy, a)
+#define COPY_FROM(from, to) CAST(from, to, copy, moved(a))
 COPY_TO(t) COPY_TO(b) COPY_TO(B) COPY_TO(h) COPY_TO(i) COPY_TO(l) COPY_TO(f) COPY_TO(d) COPY_TO(F) COPY_TO(D)
 #undef COPY_TO
 #undef COPY_FROM
 
-BINARY(ALL, add, a + b)                         /* of bools: or, by the conversion to _Bool */
+BINARY(BOOL, add, a | b)
+BINARY(NUMBERS, add, a + b)
 BINARY(NUMBERS, subtract, a - b)
 BINARY(BOOL, multiply, a & b)
 BINARY(REALS, multiply, a * b)
@@ -57,10 +58,14 @@ CAST(D, d, real, creal(a))
 CAST(F, f, imag, cimag(a))
 CAST(D, d, imag, cimag(a))
 
-SELECT(ALL, where, c ? a : b)
+SELECT(BOOL, where, (c & a) | (!c & b))
+SELECT(REALS, where, c ? a : b)
+SELECT(COMPLEXES, where, complex_where(c, a, b))
 TERNARY(LONG, flat_index, flat_index(c, a, b))
-BINARY(BITS, maximum, a >= b ? a : b)
-BINARY(BITS, minimum, a <= b ? a : b)
+BINARY(BOOL, maximum, a | b)
+BINARY(BOOL, minimum, a & b)
+BINARY(INTEGERS, maximum, a >= b ? a : b)
+BINARY(INTEGERS, minimum, a <= b ? a : b)
 BINARY(FLOATS, maximum, a >= b || a != a ? a : b)
 BINARY(FLOATS, minimum, a <= b || a != a ? a : b)
 BINARY(FLOATS, fmax, a >= b || b != b ? a : b)
