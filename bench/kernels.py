@@ -26,6 +26,10 @@ NARROW: dict[str, tuple[str, Any]] = {
 }
 """What is done with elements of a byte each: a type, and a function of an array of it."""
 
+SHORT_ROWS: dict[str, Any] = {
+    name: partial(getattr(np, name), axis=1) for name in ("sum", "max", "argmin", "cumsum", "prod")}
+"""What is done with rows of three elements each, as positions of particles are."""
+
 
 def summed_product(x: Any, y: Any, axis: int) -> Any:
     """A reduction that ends an elementwise kernel."""
@@ -78,6 +82,11 @@ def main() -> None:
         ours, numpys = in_turns(partial(function, pg.array(narrow)), partial(function, narrow), before=pg.sync)
         results.append(Result(name, N / median(ours) / 1e9, "G elements/s", "NumPy", N / median(numpys) / 1e9,
                               ratio(ours, numpys)))
+    points = x[:3_000_000].reshape(-1, 3)
+    for name, function in SHORT_ROWS.items():
+        ours, numpys = in_turns(partial(function, pg.array(points)), partial(function, points), before=pg.sync)
+        results.append(Result(f"points.{name}(axis=1)", points.nbytes / median(ours) / 1e9, "GB/s", "NumPy",
+                              points.nbytes / median(numpys) / 1e9, ratio(ours, numpys)))
     W = pg.empty((4000, 4000))
     transposed, straight = in_turns(lambda: W.__setitem__(..., U.T), lambda: W.__setitem__(..., U), before=pg.sync)
     gbytes = 2 * u.nbytes / 1e9

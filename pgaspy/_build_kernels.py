@@ -106,6 +106,8 @@ int64_t pg_histogram(int64_t n, int64_t integers_address, int64_t numbers_addres
 int pg_compact(int64_t n, int64_t itemsize, int64_t mask_address, int64_t values_address, int64_t first,
                int64_t to_address);
 int pg_expand(int64_t n, int64_t itemsize, int64_t mask_address, int64_t values_address, int64_t to_address);
+int pg_find_positions(char type, int is_greatest, int64_t n, int64_t stride, int ndim, const int64_t *shape,
+                      const int64_t *strides, int64_t x_address, int64_t out_address);
 int pg_take_along(int64_t itemsize, int ndim, const int64_t *shape, const int64_t *addresses, const int64_t *strides);
 enum { WHOLE, EVEN, CYCLIC, ... };
 typedef struct {

@@ -7,6 +7,7 @@
 #define SHORT_ROW (LEAF / 2)
 #define LEAF_ROWS 16
 #define MAX_WIDTH 8192      /* results reduced side by side across memory: they fit in the L2 cache */
+#define SIDE_BY_SIDE 2048   /* elements of short rows whose results are made side by side: they fit in the L1 cache */
 #define ACROSS_FROM 16      /* so many results next to each other are reduced across */
 
 /* What is reduced to one result, in leaves of `rows` elements at most: the same number in each stretch. */

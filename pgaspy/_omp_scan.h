@@ -7,6 +7,7 @@
  */
 #define SCAN_ACROSS_FROM 4      /* so many rows next to each other are scanned across */
 #define SCAN_WIDTH 1024         /* results of a row that are made together: the row before is in the cache */
+#define SCAN_TILE 4096          /* elements of short rows that are scanned side by side: they fit in the L1 cache */
 #define CHUNKS_AT_ONCE 16       /* of a thread, between two waits */
 
 typedef union {
@@ -118,7 +119,8 @@ static void scan_across(const scan *s, int team)
     const geometry *g = &s->others;
     const int inner = g->ndim - 1;
     const int64_t extent = g->shape[inner];
-    const int64_t width = MIN(SCAN_WIDTH, ((extent + team - 1) / team + 31) / 32 * 32);
+    const int64_t longest = s->n < MIN_IN_LANES ? MIN(SCAN_WIDTH, SCAN_TILE / s->n) : SCAN_WIDTH;
+    const int64_t width = MIN(longest, ((extent + team - 1) / team + 31) / 32 * 32);
     const int64_t per_row = (extent + width - 1) / width, n_tiles = count(g, inner) * per_row;
     #pragma omp parallel for num_threads(team) if (team > 1) schedule(static)
     for (int64_t tile = 0; tile < n_tiles; tile++) {
@@ -158,8 +160,10 @@ static int pg_scan(int row, int64_t n, int64_t stride, int64_t to_stride, int nd
         return 0;
     normalise(&s.others, 2);
     const int team = team_for(n * n_rows), inner = s.others.ndim - 1;
-    if (inner >= 0 && s.others.shape[inner] >= SCAN_ACROSS_FROM
-        && magnitude(STRIDES(&s.others, inner)[0]) < magnitude(stride)) {
+    const int is_across = inner >= 0 && magnitude(STRIDES(&s.others, inner)[0]) < magnitude(stride);
+    /* Few elements of a row are scanned one after the other, and so are those of many rows side by side. */
+    const int is_short = inner >= 0 && n < MIN_IN_LANES && !s.has_carry;
+    if ((is_across || is_short) && s.others.shape[inner] >= SCAN_ACROSS_FROM) {
         scan_across(&s, team);
         return 0;
     }

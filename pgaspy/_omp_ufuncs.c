@@ -1,6 +1,6 @@
 /*
  * The C kernels: elementwise operations, reductions, scans, copies of sections, random numbers,
- * progressions, histograms, compactions, takes, exchanges, merges, sorts and products with few columns, with OpenMP over
+ * progressions, histograms, compactions, takes, positions, exchanges, merges, sorts and products with few columns, with OpenMP over
  * the cores of a process. They see addresses, shapes and byte strides, nothing else.
  *
  * Everything strided runs through one driver. A loop (`loop_fn`) treats n elements, one stride per
@@ -47,6 +47,7 @@
 #include "_omp_histogram.h"
 #include "_omp_compact.h"
 #include "_omp_take.h"
+#include "_omp_position.h"
 #include "_omp_exchange.h"
 #include "_omp_merge.h"
 #include "_omp_sort.h"

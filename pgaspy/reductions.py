@@ -43,6 +43,9 @@ __all__ = ["NO_VALUE", "apply", "arg_reduce", "axes_of", "mask_of", "reduction_b
 NO_VALUE: Any = np._NoValue
 """What NumPy has in the place of an argument that is not given."""
 
+LONGEST_SIDE_BY_SIDE, FEWEST_SIDE_BY_SIDE = 32, 16
+"""Elements of the longest rows, and the fewest rows, whose positions are looked for side by side."""
+
 
 # Reductions -----------------------------------------------------------------------------------------------------------
 
@@ -405,18 +408,7 @@ class _PositionInRows:
 
     def partial(self, local: NDArray[Any], axes: tuple[int, ...], indices: Indices,
                 operands: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        rows = np.moveaxis(local, axes[0], -1)
-        found = np.empty(rows.shape[:-1], np.intp)
-        n_threads = n_threads_for(local.size) if found.ndim else 1
-        if n_threads == 1:
-            getattr(rows, self.name)(axis=-1, out=found)
-            return found
-
-        def find(start: int, stop: int) -> None:
-            getattr(rows[start:stop], self.name)(axis=-1, out=found[start:stop])
-
-        on_threads(find, even_edges(len(rows), n_threads), n_threads)
-        return found
+        return _positions(self.name, local, axes[0])
 
     @property
     def merge(self) -> np.ufunc:
@@ -426,6 +418,26 @@ class _PositionInRows:
     @property
     def result(self) -> None:
         return None
+
+
+def _positions(name: str, local: NDArray[Any], axis: int) -> NDArray[np.intp]:
+    """`argmin` or `argmax` along a dimension."""
+    rows = np.moveaxis(local, axis, -1)
+    found = np.empty(rows.shape[:-1], np.intp)
+    are_short = rows.shape[-1] <= LONGEST_SIDE_BY_SIDE or (
+        rows.ndim > 1 and abs(rows.strides[-1]) > min(map(abs, rows.strides[:-1])))
+    if are_short and found.size >= FEWEST_SIDE_BY_SIDE and bindings.find_positions(name, rows, rows.ndim - 1, found):
+        return found
+    n_threads = n_threads_for(local.size) if found.ndim else 1
+    if n_threads == 1:
+        getattr(rows, name)(axis=-1, out=found)
+        return found
+
+    def find(start: int, stop: int) -> None:
+        getattr(rows[start:stop], name)(axis=-1, out=found[start:stop])
+
+    on_threads(find, even_edges(len(rows), n_threads), n_threads)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -453,7 +465,7 @@ class _ArgReduction:
             return pairs
         rows = local if len(axes) == 1 else local.transpose(*kept, *axes).reshape(*shape, -1)
         d = axes[0] if len(axes) == 1 else -1
-        position = getattr(rows, self.name)(axis=d, keepdims=True)
+        position = np.expand_dims(_positions(self.name, rows, d), d)
         found = rows[position] if rows.ndim == 1 else np.take_along_axis(rows, position, d)
         pairs["value"] = found.reshape(shape)
         places = np.unravel_index(position.reshape(shape), [local.shape[d] for d in axes])

@@ -31,7 +31,8 @@ __all__ = [
     "ADDRESSES", "BLOCK", "FEW_COLUMNS", "LANES", "LEAF", "MAX_NDIM", "MAX_PROGRAM_OPERANDS",
     "MAX_PROGRAM_REDUCTIONS", "MAX_PROGRAM_STEPS", "OTHER", "OWN", "PACKED", "BytesCopy", "ChainCall",
     "ElementwiseCall", "FinishCall", "ItemPlaces", "Leaves", "ProgramCall", "ProgramReduceCall", "ReduceCall",
-    "SectionCopy", "address", "by_itself", "compact", "expand", "fill_random", "find_beyond", "function",
+    "SectionCopy", "address", "by_itself", "compact", "expand", "fill_random", "find_beyond",
+    "find_positions", "function",
     "get_threads", "has_progression", "histogram", "is_maths", "load_int64", "lookup", "merge", "merges",
     "most_operands", "multiply_skinny", "n_completed", "narrow_lane", "pack_items", "philox", "progression",
     "random_bits", "reduce_functions", "reduce_lookup", "run_elementwise", "scan", "set_threads", "sort", "sorts",
@@ -657,6 +658,17 @@ def take_along(source: np.ndarray, indices: np.ndarray, axis: int, out: np.ndarr
     strides = (*[0] * axis, *offsets.strides, *[0] * len(behind), *before, *[0] * offsets.ndim, *behind, *out.strides)
     if lib.pg_take_along(out.itemsize, out.ndim, out.shape, [*map(address, (offsets, source, out))], strides):
         raise TypeError(f"no elements of {out.itemsize} bytes are taken")
+
+
+def find_positions(name: str, array: np.ndarray, axis: int, out: np.ndarray) -> bool:
+    """Store `np.argmin` or `np.argmax` along a dimension; whether it is, of floats and of the integers that have kernels.
+    """
+    _check_ndim(array.ndim)
+    shape, strides = [*array.shape], [*array.strides]
+    n, stride = shape.pop(axis), strides.pop(axis)
+    kind = array.dtype.char.encode()
+    return lib.pg_find_positions(kind, name == "argmax", n, stride, len(shape), shape, [*strides, *out.strides],
+                                 address(array), address(out)) == 0
 
 
 def philox(counter: Sequence[int], key: Sequence[int]) -> list[int]:

@@ -20,6 +20,9 @@ __all__ = ["at_once", "dtype_of", "of_elements", "times", "values_of"]
 CHUNK = 1 << 14
 """Factors that are made pairs at a time, so that these stay in the cache."""
 
+LONGEST_BY_COLUMNS, FEWEST_BY_COLUMNS = 16, 256
+"""Factors of the longest rows, and the fewest rows, that are multiplied column by column."""
+
 FARTHEST = 1 << 20
 """An exponent beyond those of all dtypes."""
 
@@ -65,8 +68,19 @@ def of_elements(local: NDArray[Any], axes: tuple[int, ...], dtype: np.dtype[Any]
 
 def at_once(local: NDArray[Any], axes: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any] | None:
     """The products themselves; None if one over- or underflows on the way."""
-    found = unless_noted(lambda: np.multiply.reduce(local, axes, dtype))
+    found = unless_noted(lambda: _multiplied(local, axes, dtype))
     return None if found is None else np.asarray(found)
+
+
+def _multiplied(local: NDArray[Any], axes: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """As NumPy multiplies, one after the other; of short rows, column by column, which is what NumPy is fast at."""
+    columns = np.moveaxis(local, axes[0], 0) if len(axes) == 1 else local[:0]
+    if not 1 < len(columns) <= LONGEST_BY_COLUMNS or columns[0].size < FEWEST_BY_COLUMNS:
+        return np.multiply.reduce(local, axes, dtype)
+    found = np.multiply(columns[0], columns[1], dtype=dtype)
+    for column in columns[2:]:
+        np.multiply(found, column, out=found)
+    return found
 
 
 @silenced

@@ -1,0 +1,71 @@
+"""Reductions, scans and positions of short rows, of many side by side: to the bit what one row after the other gives."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import pgaspy as pg
+from tests.together import collectively
+
+pytestmark = pytest.mark.mpi
+
+RNG = np.random.default_rng(8)
+SHAPES = [((3000, 3), 1), ((3000, 31), 1), ((3000, 32), 1), ((3, 3000), 0), ((900, 3, 5), 1), ((5, 900, 4), 2),
+          ((4, 900, 5), 0), ((15, 2), 1), ((16, 2), 1), ((3000, 1), 1), ((2, 700, 63), 2)]
+SLICES: list[Callable[[Any], Any]] = [
+    lambda x: x, lambda x: x[::-2], lambda x: x[..., ::-1], lambda x: x[::-1, ..., 1:]]
+
+
+def values(shape: tuple[int, ...], dtype: str) -> NDArray[Any]:
+    """Random ones, of which floats have two NaNs."""
+    found = (RNG.normal(size=shape) * 50).astype(dtype)
+    if found.dtype.kind == "f":
+        found.flat[[found.size // 3, found.size // 2]] = np.nan
+    return found
+
+
+def columns(x: NDArray[Any], axis: int) -> list[NDArray[Any]]:
+    """The elements of rows that have the same number."""
+    return [*np.moveaxis(x, axis, 0)]
+
+
+@pytest.mark.parametrize(("shape", "axis"), SHAPES)
+@pytest.mark.parametrize("dtype", ["d", "f", "l", "i", "h", "b", "B", "H", "D", "?"])
+def test_short_rows(shape: tuple[int, ...], axis: int, dtype: str) -> None:
+    x = values(shape, dtype)
+    whole = pg.array(x)
+    problems = []
+    for cut in SLICES:
+        a, v = cut(whole), cut(x)
+        if v.shape[axis] == 0:
+            continue
+        n = v.shape[axis]
+        expected: dict[str, NDArray[Any]] = {
+            name: getattr(v, name)(axis=axis) for name in ("max", "min", "any", "all", "argmin", "argmax")}
+        if n < 32 and dtype not in "D":
+            wide = v.astype(v.sum(axis=axis).dtype)
+            in_memory = 1 if v.strides[axis] > 0 else -1
+            expected["sum"] = functools.reduce(operator.add, columns(wide, axis)[::in_memory])
+            expected["cumsum"] = np.stack([functools.reduce(operator.add, columns(wide, axis)[:k + 1])
+                                           for k in range(n)], axis)
+        for name, right in expected.items():
+            found = getattr(a, name)(axis=axis).gather()
+            if found.dtype != right.dtype or not np.array_equal(found, right, equal_nan=found.dtype.kind in "fc"):
+                problems.append(f"{name} of {v.shape}, {v.strides}")
+    collectively(not problems, "; ".join(problems))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_products_of_short_rows(axis: int) -> None:
+    x = RNG.normal(size=(1000, 7))
+    a, x = (pg.array(x), x) if axis else (pg.array(x.T.copy()), x.T.copy())
+    collectively(np.array_equal(a.prod(axis=axis).gather(), np.multiply.reduce(x, axis)))
+    huge = np.tile([1e200, 1e200, 1e-300], (300, 1))
+    collectively(np.allclose(pg.array(huge if axis else huge.T.copy()).prod(axis=axis).gather(), 1e100))
