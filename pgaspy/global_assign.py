@@ -25,7 +25,7 @@ from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout, one_process, replicated
 from pgaspy.operands import WEAK, Operand, as_numbers, as_numpy, check_dtype, has_arrays, native
 from pgaspy.originals import tell
-from pgaspy.planning.result_layout import layout_of_extents, result_layout
+from pgaspy.planning.result_layout import in_order_of, layout_of_extents, result_layout
 from pgaspy.planning.view import View, whole
 from pgaspy.reading import read
 from pgaspy.scheduling.base import Base
@@ -155,10 +155,14 @@ def _check_cast(base: Base, view: View, target: np.dtype[Any]) -> None:
 
 
 def copied(base: Base, view: View, layout: Layout | None = None, dtype: np.dtype[Any] | None = None) -> BaseView:
-    """A new array with the elements of a view; in the layout that a result of it takes, or in a given one."""
+    """A new array with the elements of a view; in the layout that a result of it takes, or in a given one. What is cast
+    keeps the order in memory, as NumPy's does.
+    """
+    is_cast = dtype is not None and dtype != base.dtype and layout is None
     if layout is None:
         layout = layout_like(base, view)
-    target = BaseView(Base(layout, base.dtype if dtype is None else dtype), whole(layout))
+    made = in_order_of([view], layout) if is_cast else whole(layout)
+    target = BaseView(Base(made.layout, base.dtype if dtype is None else dtype), made)
     _check_cast(base, view, target.base.dtype)
     if view.size:
         if view.stretched_dims:

@@ -661,8 +661,7 @@ def take_along(source: np.ndarray, indices: np.ndarray, axis: int, out: np.ndarr
 
 
 def find_positions(name: str, array: np.ndarray, axis: int, out: np.ndarray) -> bool:
-    """Store `np.argmin` or `np.argmax` along a dimension; whether it is, of floats and of the integers that have kernels.
-    """
+    """Store `np.argmin` or `np.argmax` along a dimension; whether it is, as it is of numbers that have such kernels."""
     _check_ndim(array.ndim)
     shape, strides = [*array.shape], [*array.strides]
     n, stride = shape.pop(axis), strides.pop(axis)

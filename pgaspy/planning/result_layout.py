@@ -13,7 +13,8 @@ from pgaspy.layout import Layout
 from pgaspy.planning.affine import result_dims
 from pgaspy.planning.view import View, whole
 
-__all__ = ["WORTH_MESSAGES", "inherited", "layout_of_extents", "product_layout", "result_layout", "result_view"]
+__all__ = ["WORTH_MESSAGES", "in_order_of", "inherited", "layout_of_extents", "product_layout", "result_layout",
+           "result_view"]
 
 SHARE = 2
 """A window is kept whose largest part is longer than that of the dimension dealt out afresh by at most one in so many.
@@ -58,10 +59,13 @@ def result_view(shape: tuple[int, ...], views: Sequence[View],
     """The view of a new base as which the result is seen: it has that layout, and its elements lie in the order of the
     operands', as NumPy's do. So what is computed of transposed arrays alone is the transposed of what is computed.
     """
-    layout, order = result_layout(shape, views, default_for), _memory_order(views)
-    if order is None:
-        return whole(layout)
-    return _view_in_order(layout, order)
+    return in_order_of(views, result_layout(shape, views, default_for))
+
+
+def in_order_of(views: Sequence[View], layout: Layout) -> View:
+    """The view of a new base that has a layout, and whose elements lie in the order of the views'."""
+    order = _memory_order(views)
+    return whole(layout) if order is None else _view_in_order(layout, order)
 
 
 def _view_in_order(layout: Layout, order: Sequence[int]) -> View:

@@ -329,7 +329,7 @@ class NumpyCall(Node):
             counted_call(functools.partial(np.copyto, casting="unsafe"), outputs[0], inputs[0])
             return
         options: dict[str, Any] = {"where": inputs.pop()} if self._has_mask else {}
-        if self._function in _THROUGH_MEMORY:
+        if self._function in _THROUGH_MEMORY and not outputs[0].flags.c_contiguous:
             found = self._function(*inputs, signature=self._signature)
             counted_call(functools.partial(np.copyto, casting="unsafe", **options), outputs[0], found)
             return

@@ -1,4 +1,4 @@
-"""Reductions, scans and positions of short rows, of many side by side: to the bit what one row after the other gives."""
+"""Reductions, scans and positions of short rows, of many side by side: the bits are those of one row after the other."""
 
 from __future__ import annotations
 
