@@ -2,6 +2,23 @@
  * Copies of sections, of items of any size and no type.
  */
 
+typedef char vector __attribute__((vector_size(64), aligned(1), may_alias));
+
+/*
+ * A row of so many bytes. What a processor copies by its string instructions, as glibc has some do, takes three times as
+ * long on AMD's where the target is less than a line behind the source in its page.
+ */
+static void copy_row(char *to, const char *from, int64_t n)
+{
+    const int64_t behind = (to - from) & 4095;
+    if (behind > 0 && behind < 64 && n >= 1024)
+        for (; n >= 64; n -= 64, to += 64, from += 64) {
+            *(vector *)to = *(const vector *)from;
+            __asm__ volatile("");   /* else GCC makes it a call of memcpy again */
+        }
+    memcpy(to, from, n);
+}
+
 /* Elements as they lie in memory: of a size, of no type and no alignment. */
 #define MOVE(size, type) \
 typedef type item_##size __attribute__((aligned(1), may_alias)); \
@@ -13,7 +30,7 @@ static void move_##size(int64_t n, char *const p[], const int64_t s[]) \
     if (n == 1) \
         *(item_##size *)r = *(const item_##size *)x; \
     else if (xs == size && rs == size) \
-        memcpy(r, x, n * size); \
+        copy_row(r, x, n * size); \
     else \
         for (int64_t i = 0; i < n; i++) \
             *(item_##size *)(r + i * rs) = *(const item_##size *)(x + i * xs); \
@@ -29,7 +46,7 @@ static void move_any(int64_t n, char *const p[], const int64_t s[])
 {
     const int64_t size = *(const int64_t *)p[1];
     if (s[0] == size && s[2] == size)
-        memcpy(p[2], p[0], n * size);
+        copy_row(p[2], p[0], n * size);
     else
         for (int64_t i = 0; i < n; i++)
             memcpy(p[2] + i * s[2], p[0] + i * s[0], size);

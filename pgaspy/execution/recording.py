@@ -19,6 +19,7 @@ from pgaspy.execution.appending import record, where
 from pgaspy.execution.direct import Direct
 from pgaspy.execution.queue import Queue, StandIns, Work
 from pgaspy.job.endings import abort_after_uncaught, before_abort, is_interactive, last_exception
+from pgaspy.job.entering import refusal_of_forks
 from pgaspy.job.failures import TaskError
 from pgaspy.job.procgrid import World, when_ended, when_started, world
 from pgaspy.job.statistics import Statistics, counts, when_asked
@@ -357,8 +358,7 @@ def _end_with_failure() -> None:
 
 def _in_forked_child() -> None:
     """Refuse all that is recorded in a fork of a process of the job: it shares its messages with nobody."""
-    queue.refuse(RuntimeError("this process is a fork of one that uses pgaspy, and is no part of the job: start "
-                              "processes with the launcher, or with multiprocessing's method 'spawn'"))
+    queue.refuse(refusal_of_forks())
     queue.supervision.alarms = None
     atexit.unregister(_at_exit)
 

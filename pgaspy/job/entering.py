@@ -7,14 +7,16 @@ may fail.
 from __future__ import annotations
 
 import functools
+import os
 
 from pgaspy.host import launchers
 from pgaspy.job import endings
 from pgaspy.job.failures import uninterrupted
 
-__all__ = ["enter_job"]
+__all__ = ["enter_job", "refusal_of_forks"]
 
-_is_in_job = False
+_process: int | None = None
+"""The process that is in the job, once it is: its forks are not."""
 
 
 def enter_job(starts_mpi: bool = False) -> None:
@@ -22,13 +24,29 @@ def enter_job(starts_mpi: bool = False) -> None:
 
     Where neither the program, nor importing MPI, nor `starts_mpi` starts it, that waits until it is started. All
     processes end with the job, also those that `init` left out, since MPI's end waits for all.
+
+    Raises
+    ------
+    RuntimeError
+        In a fork of one of several processes: it would send and receive in that one's name.
     """
-    if not _is_in_job:
+    if _process is None:
         uninterrupted(functools.partial(_enter, starts_mpi))
+    elif starts_mpi and _process != os.getpid():
+        from mpi4py import MPI
+
+        if MPI.COMM_WORLD.size > 1:
+            raise refusal_of_forks()
+
+
+def refusal_of_forks() -> RuntimeError:
+    """What a fork of a process of the job is told."""
+    return RuntimeError("this process is a fork of one that uses pgaspy, and is no part of the job: start "
+                        "processes with the launcher, or with multiprocessing's method 'spawn'")
 
 
 def _enter(starts_mpi: bool) -> None:
-    global _is_in_job
+    global _process
     from mpi4py import MPI
 
     if not MPI.Is_initialized():
@@ -37,7 +55,7 @@ def _enter(starts_mpi: bool) -> None:
         MPI.Init_thread()
     launchers.check_size(MPI.COMM_WORLD.size)
     endings.abort_job_on_failure(MPI.COMM_WORLD)
-    _is_in_job = True
+    _process = os.getpid()
 
 
 enter_job()

@@ -31,6 +31,9 @@ DIGEST, ANSWER = 0, 1
 
 DIGEST_BYTES, RANK_BYTES, ANSWER_BYTES = 16, 8, 2048
 
+_under_way: list[MPI.Request] = []
+"""Messages that nobody may take: their memory stays theirs."""
+
 
 def spoken_for(comm: MPI.Intracomm, rank: int, text: str) -> str:
     """The ranks that this process prints a text for, in words; nothing if another process prints it.
@@ -76,6 +79,7 @@ def _decided(comm: MPI.Intracomm, own: bytes) -> str:
                 words = said_by_it
             else:
                 answers.append(comm.Isend(said_by_it.encode(), source, ANSWER))
+    _under_way.extend(answers)
     stop = time.monotonic() + COLLECTING_SECONDS
     while not MPI.Request.Testall(answers) and time.monotonic() < stop:
         time.sleep(POLLING_SECONDS)
@@ -83,16 +87,18 @@ def _decided(comm: MPI.Intracomm, own: bytes) -> str:
 
 
 def _answered(comm: MPI.Intracomm, own: bytes, rank: int) -> str:
-    """Tell the first process, and wait for its answer."""
+    """Tell the first process, and wait for its answer: it is received when it is there, as memory that it is to be
+    received into later would have been given to others by then.
+    """
     from mpi4py import MPI
 
-    buffer, status = bytearray(ANSWER_BYTES), MPI.Status()
-    sent = comm.Isend(own, 0, DIGEST)
-    answer = comm.Irecv(buffer, 0, ANSWER)
+    status = MPI.Status()
+    _under_way.append(comm.Isend(own, 0, DIGEST))
     stop = time.monotonic() + WAITING_SECONDS
     while time.monotonic() < stop:
-        if answer.Test(status):
-            sent.Test()
-            return bytes(buffer[:status.Get_count(MPI.BYTE)]).decode()
+        if comm.Iprobe(0, ANSWER, status):
+            buffer = bytearray(status.Get_count(MPI.BYTE))
+            comm.Recv(buffer, 0, ANSWER)
+            return buffer.decode()
         time.sleep(POLLING_SECONDS)
     return listed("rank", [rank])

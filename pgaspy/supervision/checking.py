@@ -48,6 +48,9 @@ PATIENCE_SECONDS = 60
 REMEDY = ("All of them make the same calls on global arrays. What one does alone, as to print,\n"
           "it does with values that all have read, x = float(A.sum()), or with its part, A.local().")
 
+_unanswered: list[MPI.Request] = []
+"""What is waited for no more: its memory stays as it is, as the others may answer after all."""
+
 UNKNOWN = 0
 """In the place of the digest of an operation."""
 
@@ -230,6 +233,7 @@ class Checker:
             said = self._said(int(first[0]))
             own[:len(said)] = said
             answered = _wait(comm.Iallgather(np.frombuffer(own, np.uint8), reports))
+        _unanswered.extend(alarms)
         MPI.Request.Testall(alarms)
         if answered:
             said_by_all = [json.loads(bytes(report).rstrip(b"\0")) for report in reports]
@@ -294,9 +298,13 @@ def first_words(comm: MPI.Intracomm, own: str, poll: Callable[[], None]) -> str:
 
 
 def _poll_until(request: MPI.Request, poll: Callable[[], None]) -> None:
-    while not request.Test():
-        poll()
-        time.sleep(1e-4)
+    try:
+        while not request.Test():
+            poll()
+            time.sleep(1e-4)
+    except BaseException:
+        _unanswered.append(request)
+        raise
 
 
 def _wait(request: MPI.Request) -> bool:
@@ -304,6 +312,7 @@ def _wait(request: MPI.Request) -> bool:
     stop = time.monotonic() + PATIENCE_SECONDS
     while not request.Test():
         if time.monotonic() > stop:
+            _unanswered.append(request)
             return False
         time.sleep(1e-3)
     return True

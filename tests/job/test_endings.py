@@ -219,6 +219,57 @@ def test_errors_that_nobody_decides_on(tmp_path: Path, statement: str) -> None:
     assert found <= {f"rank {rank} of 3: uncaught ValueError" for rank in range(3)}, done.stderr
 
 
+LATE = """
+import time
+import numpy as np
+from mpi4py import MPI
+from pgaspy.job import shared_errors
+comm = MPI.COMM_WORLD.Dup()
+if comm.rank == 0:
+    time.sleep(0.5)
+    shared_errors.COLLECTING_SECONDS = 2
+    assert shared_errors.spoken_for(comm, 0, "bad") == "rank 0"
+    MPI.COMM_WORLD.Barrier()
+else:
+    shared_errors.WAITING_SECONDS = 0.1
+    assert shared_errors.spoken_for(comm, 1, "worse") == "rank 1"
+    memory = [np.zeros(shared_errors.ANSWER_BYTES, np.uint8) for _ in range(200)]
+    MPI.COMM_WORLD.Barrier()
+    for _ in range(1000):
+        comm.Iprobe(0, 9)
+    assert not any(part.any() for part in memory)
+"""
+
+
+def test_an_answer_that_comes_late_is_written_to_no_memory(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(LATE)
+    done = run_job(2, "program.py", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+FORKING = """
+import os
+import pgaspy as pg
+from mpi4py import MPI
+if MPI.COMM_WORLD.rank == 0:
+    child = os.fork()
+    if not child:
+        try:
+            pg.ones(10)
+        except RuntimeError as error:
+            os._exit("is a fork of one" in str(error))
+        os._exit(3)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+assert pg.arange(10).sum() == 45
+"""
+
+
+def test_a_fork_does_not_begin_the_job(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(FORKING)
+    done = run_job(2, "program.py", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
 def test_divergence_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "program.py").write_text(FAILING + "if pg.RANK == 0:\n    float(A.sum())\n")
     for how, has_frames in (("short", False), ("full", True)):
