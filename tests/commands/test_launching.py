@@ -112,6 +112,15 @@ def test_an_allocation_seen_from_a_host_that_is_none_of_it() -> None:
         command_line(site, Job())
 
 
+def test_a_launcher_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    launcher = tmp_path / "mpiexec"
+    launcher.write_text("#!/bin/sh\necho no home >&2\nexit 3\n")
+    launcher.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    with pytest.raises(LaunchError, match="(?s)mpiexec --version fails:\nno home"):
+        this_site({})
+
+
 @pytest.fixture
 def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """The variables of an allocation, and a `srun` on the path."""
