@@ -37,6 +37,7 @@ from pgaspy.alone.small import (
     is_clear,
     is_writable,
     kinds,
+    of_no_dimension,
     operand,
     ready,
     source_of_copy,
@@ -230,8 +231,11 @@ def chosen(*given: Any) -> Small | None:
     of: list[Any] = [x.__class__ if x.__class__ in _PLAIN_NUMBERS else x.dtype for x in others]
     form = _choice(*of)
     shape = _stretched(*shapes)
-    if form is None or mask.dtype.kind != "b" or not shape or not are_few(math.prod(shape), form.loop[-1]):
+    if form is None or mask.dtype.kind != "b" or shape is None or not are_few(math.prod(shape), form.loop[-1]):
         return None
+    if not shape:
+        found = called(_where, form.number_dtype, mask, *others)
+        return None if found is None else (found, of_no_dimension(found))
     if form.kernel < 0 or len({*shapes}) > 1:
         elements = called(_where, form.number_dtype, mask, *others)
     else:

@@ -33,7 +33,7 @@ from pgaspy.scheduling.operations import BaseView
 
 __all__ = ["MAX_ELEMENTS", "NUMBERS", "OF_NUMBER", "OF_NUMPY", "PLAIN", "Small", "Source", "are_few", "base_and_view",
            "called", "copied", "elements_of", "empty_like", "filled", "gathered", "in_order_of_memory", "is_clear",
-           "is_exact_cast", "is_on", "is_section", "is_writable", "kinds", "operand", "origin", "passed_over",
+           "is_exact_cast", "is_on", "is_section", "is_writable", "kinds", "of_no_dimension", "operand", "origin", "passed_over",
            "read_only", "ready", "reshaped", "seen", "shown", "source_of_copy", "source_of_new", "takes"]
 
 MAX_ELEMENTS = 1 << 16
@@ -266,6 +266,12 @@ def base_and_view(x: Any) -> BaseView:
     return BaseView(base, view)
 
 
+def of_no_dimension(element: NDArray[Any]) -> BaseView:
+    """A base of an array without dimensions, and its view."""
+    layout = replicated((), 1)
+    return BaseView(wrap(layout, element), whole(layout))
+
+
 def in_order_of_memory(elements: NDArray[Any], arrays: Sequence[Any]) -> tuple[NDArray[Any], BaseView]:
     """Elements that are computed of arrays, in a base of the order in which these lie, and its view."""
     views = [x._view if x.__class__ in kinds else whole(replicated(x.shape, 1)) for x in arrays]
@@ -306,21 +312,26 @@ def shown(x: Any, show: Callable[[Any], Any]) -> tuple[Any, Source] | None:
 
 
 def copied(x: Any, dtype: np.dtype[Any] | None = None) -> Small | None:
-    """A copy of an array, which may be cast to a dtype, or of a number, which may not; that of a whole base keeps its
-    layout. None if it is not made here.
+    """A copy of an array or a number, which may be cast to a dtype; that of a whole base keeps its layout. None if it is
+    not made here.
     """
     elements = ready(x)
-    if elements is not None and dtype is None and x._is_number:
-        recording.queue.n_at_once += 1
-        return elements[()], (like_of(x), None, False)
-    if elements is None or not elements.shape or not are_few(elements.size, dtype or elements.dtype):
+    if elements is not None and x._is_number:
+        if dtype is None:
+            recording.queue.n_at_once += 1
+        elif not is_exact_cast(elements.dtype, dtype) or (elements := called(_cast, elements, dtype)) is None:
+            return None
+        return elements[()], OF_NUMBER
+    if elements is None or not are_few(elements.size, dtype or elements.dtype):
+        return None
+    if not elements.shape and x._base.layout is not replicated((), 1):
         return None
     if dtype is None:
         recording.queue.n_at_once += 1
         found = elements.copy()
     elif not is_exact_cast(elements.dtype, dtype) or (found := called(_cast, elements, dtype)) is None:
         return None
-    return found, source_of_copy(x)
+    return found, source_of_copy(x) if found.shape else of_no_dimension(found)
 
 
 def gathered(x: Any) -> NDArray[Any] | None:

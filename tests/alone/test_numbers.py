@@ -161,3 +161,32 @@ def test_numbers_are_copied_at_once() -> None:
     written = np.copy(total)
     written[...] = 5
     assert [*b.tolist(), float(kept), float(of_total), float(total)] == [2, 1, 0, 7, 4, 6, 6]
+
+
+OF_NO_DIMENSION: dict[str, Callable[[Any], Any]] = {
+    "a number, cast": lambda a: a[2].astype("f"), "an array, cast": lambda a: pg.array(a[2]).astype("f"),
+    "a view, cast": lambda a: a[2, ...].astype("l"), "a copy": lambda a: pg.array(2.5).copy(),
+    "a number's copy": lambda a: a[2].copy(), "of a number": lambda a: pg.array(a[2]), "a sum, cast": lambda a: a.sum().astype("F"), "on one process": lambda a: pg.array(a[2], onenode=0).astype("f"),
+    "chosen": lambda a: np.where(a[1] > 3, 0, 1), "chosen of numbers": lambda a: np.where(a[1] > 3, a[2], 1),
+    "chosen of arrays": lambda a: np.where(pg.array(True), pg.array(2.5), a[0]),
+    "chosen of truths": lambda a: np.where(a[1] < 3, True, a[0] > 1),
+}
+
+
+@pytest.mark.parametrize("name", OF_NO_DIMENSION)
+def test_what_has_no_dimension(name: str) -> None:
+    a = pg.arange(8.0) * 1.5
+    with small.passed_over():
+        expected = OF_NO_DIMENSION[name](a)
+        expected.item()
+    found = OF_NO_DIMENSION[name](a)
+    assert type(found) is type(expected)
+    assert (found.dtype, found.layout, found.item()) == (expected.dtype, expected.layout, expected.item())
+    if type(found) is pg.GlobalArray and found.dtype.kind != "b":
+        before, other = found, found + 0
+        found += 1
+        assert found is before
+        assert found.item() == other.item() + 1
+        found[...] = 0
+        assert found.item() == 0
+    np.testing.assert_array_equal(a.gather(), np.arange(8) * 1.5)
