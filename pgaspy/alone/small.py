@@ -33,8 +33,8 @@ from pgaspy.scheduling.operations import BaseView
 
 __all__ = ["MAX_ELEMENTS", "NUMBERS", "OF_NUMBER", "OF_NUMPY", "PLAIN", "Small", "Source", "are_few", "base_and_view",
            "called", "copied", "elements_of", "empty_like", "filled", "gathered", "in_order_of_memory", "is_clear",
-           "is_exact_cast", "is_on", "is_section", "is_writable", "kinds", "of_no_dimension", "operand", "origin", "passed_over",
-           "read_only", "ready", "reshaped", "seen", "shown", "source_of_copy", "source_of_new", "takes"]
+           "is_exact_cast", "is_on", "is_section", "is_writable", "kinds", "of_no_dimension", "operand", "origin",
+           "passed_over", "read_only", "ready", "reshaped", "seen", "shown", "source_of_copy", "source_of_new", "takes"]
 
 MAX_ELEMENTS = 1 << 16
 """Of an array: to record a call takes as long as to pass through so many. Only of more does it win that back that calls
@@ -312,8 +312,8 @@ def shown(x: Any, show: Callable[[Any], Any]) -> tuple[Any, Source] | None:
 
 
 def copied(x: Any, dtype: np.dtype[Any] | None = None) -> Small | None:
-    """A copy of an array or a number, which may be cast to a dtype; that of a whole base keeps its layout. None if it is
-    not made here.
+    """A copy of an array or a number, which may be cast to a dtype; that of a whole base keeps its layout. None if it
+    is not made here.
     """
     elements = ready(x)
     if elements is not None and x._is_number:

@@ -166,7 +166,9 @@ def test_numbers_are_copied_at_once() -> None:
 OF_NO_DIMENSION: dict[str, Callable[[Any], Any]] = {
     "a number, cast": lambda a: a[2].astype("f"), "an array, cast": lambda a: pg.array(a[2]).astype("f"),
     "a view, cast": lambda a: a[2, ...].astype("l"), "a copy": lambda a: pg.array(2.5).copy(),
-    "a number's copy": lambda a: a[2].copy(), "of a number": lambda a: pg.array(a[2]), "a sum, cast": lambda a: a.sum().astype("F"), "on one process": lambda a: pg.array(a[2], onenode=0).astype("f"),
+    "a number's copy": lambda a: a[2].copy(), "of a number": lambda a: pg.array(a[2]),
+    "a sum, cast": lambda a: a.sum().astype("F"),
+    "on one process": lambda a: pg.array(a[2], onenode=0).astype("f"),
     "chosen": lambda a: np.where(a[1] > 3, 0, 1), "chosen of numbers": lambda a: np.where(a[1] > 3, a[2], 1),
     "chosen of arrays": lambda a: np.where(pg.array(True), pg.array(2.5), a[0]),
     "chosen of truths": lambda a: np.where(a[1] < 3, True, a[0] > 1),

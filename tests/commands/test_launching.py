@@ -117,7 +117,7 @@ def test_a_launcher_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.Monk
     launcher.write_text("#!/bin/sh\necho no home >&2\nexit 3\n")
     launcher.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    with pytest.raises(LaunchError, match="(?s)mpiexec --version fails:\nno home"):
+    with pytest.raises(LaunchError, match=r"(?s)mpiexec --version fails:\nno home"):
         this_site({})
 
 

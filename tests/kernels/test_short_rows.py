@@ -1,4 +1,4 @@
-"""Reductions, scans and positions of short rows, of many side by side: the bits are those of one row after the other."""
+"""Reductions, scans and positions of short rows, of many side by side: the bits are those of a row by itself."""
 
 from __future__ import annotations
 
