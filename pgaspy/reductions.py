@@ -71,7 +71,8 @@ def ufunc_reduce(ufunc: np.ufunc, base: Base, view: View, axis: Any, dtype: DTyp
         raise ValueError("reduce only supported for binary functions")
     if ufunc in _NOT_ASSOCIATIVE:
         raise TypeError(f"{ufunc.__name__}.reduce is not supported for global arrays: it is not associative, so that "
-                        "its result would depend on the layout")
+                        "its result would depend on the layout. In order, along a dimension, it is what "
+                        f"{ufunc.__name__}.accumulate ends with")
     axes = axes_of(view, axis)
     wanted = np.dtype(dtype) if dtype is not None else None if out is None else _dtype_for(ufunc, base.dtype, out.dtype)
     if wanted is not None:
@@ -295,6 +296,8 @@ def _identity(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Any:
         if dtype.kind in "mM":
             return int(ufunc.identity)
         return np.array(ufunc.identity).astype(dtype)[()]  # -1, all bits set, has to become an unsigned integer, too
+    if ufunc is np.lcm:
+        return dtype.type(1)
     lowest = ufunc in (np.maximum, np.fmax)
     if ufunc in (np.fmax, np.fmin) and dtype.kind in "fc":
         return np.nan
