@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.alone import small
-from pgaspy.alone.functions import MAX_PRODUCTS
+from pgaspy.alone.functions import MAX_MATRIX, MAX_PRODUCTS
 from pgaspy.alone.likeness import likeness, view_like, view_of
 from pgaspy.array import GlobalArray, made, of_elements
 from pgaspy.caches import cached
@@ -168,7 +168,7 @@ def _by_parts(a: GlobalArray, a_labels: Labels, b: GlobalArray, b_labels: Labels
 
 def _of_few(a: GlobalArray, a_labels: Labels, b: GlobalArray, b_labels: Labels, out: Labels) -> GlobalArray | None:
     """The same of small arrays on one process, at once; None if it is not computed here."""
-    x, y = small.ready(a), small.ready(b)
+    x, y = small.ready(a, MAX_MATRIX), small.ready(b, MAX_MATRIX)
     if x is None or y is None or min(*x.strides, *y.strides) <= 0:
         return None
     extents = _extents(a_labels, x.shape, b_labels, y.shape)
