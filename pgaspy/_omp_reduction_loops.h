@@ -1,6 +1,7 @@
 /*
  * The loops of the reductions, and their table: of a leaf along memory, of a row onto a row of results, and
- * of results with results. Whole leaves that lie one behind the other in memory are reduced by one call.
+ * of results with results. Whole leaves that lie one behind the other in memory are reduced by one call; of integers,
+ * whose results are the same in any order, as one.
  */
 #define LEAF_ALONG(A, L, R, name, joined, ...) \
 static inline void along_##name##_##A##R(int64_t n, const void *from, void *to) \
@@ -39,7 +40,7 @@ static void leaf_##name##_##A##R(int64_t n, const void *from, void *to) \
     along_##name##_##A##R(n, from, to); \
 }
 
-#define AFTER_LEAVES(A, R, name, if_empty, ...) \
+#define AFTER_LEAVES(A, R, name, if_empty, is_one, ...) \
 static void fold_##name##_##A##R(int64_t n, const void *from, int64_t stride, void *to) \
 { \
     const char *x = from; \
@@ -75,6 +76,10 @@ static void pair_##name##_##A##R(int64_t n, void *results) \
 } \
 static void group_##name##_##A##R(const void *from, void *to) \
 { \
+    if (is_one) { \
+        along_##name##_##A##R(GROUP * LEAF, from, to); \
+        return; \
+    } \
     T_##R results[GROUP]; \
     for (int k = 0; k < GROUP; k++) \
         along_##name##_##A##R(LEAF, (const M_##A *)from + k * LEAF, results + k); \
@@ -89,13 +94,13 @@ static const T_##R empty_##name##_##A##R = if_empty;
 
 #define REDUCE(A, R, name, if_empty, ...) \
     LEAF_ALONG(A, R, R, name, pg_join_##name##_##A##_##R(lanes), __VA_ARGS__) \
-    AFTER_LEAVES(A, R, name, if_empty, __VA_ARGS__)
+    AFTER_LEAVES(A, R, name, if_empty, (T_##R)0.5 == 0, __VA_ARGS__)
 #define SUM(A, L) \
     LEAF_ALONG(A, L, l, add, pg_join_sums_##L(lanes), a + b) \
-    AFTER_LEAVES(A, l, add, 0, a + b)
+    AFTER_LEAVES(A, l, add, 0, 0, a + b)
 #define TRUTH(A, name, if_empty, ...) \
     LEAF_ALONG(A, B, t, name, pg_join_##name##_##A##_t((T_t *)lanes), __VA_ARGS__) \
-    AFTER_LEAVES(A, t, name, if_empty, __VA_ARGS__)
+    AFTER_LEAVES(A, t, name, if_empty, 0, __VA_ARGS__)
 #include "_omp_table.h"
 #undef TRUTH
 #undef SUM
