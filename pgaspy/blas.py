@@ -21,7 +21,7 @@ from pgaspy.fortran import (
     leading,
     prefix,
 )
-from pgaspy.kernels.bindings import FEW_COLUMNS, multiply_skinny
+from pgaspy.kernels.bindings import FEW_COLUMNS, address, multiply_skinny
 from pgaspy.lapack import invert_triangle, reciprocal_condition
 from pgaspy.scheduling.floating_point import noting
 
@@ -30,6 +30,9 @@ __all__ = ["add_product", "solve_triangle"]
 LONG, MANY_BYTES, MANY_ROWS = 64, 4 << 20, 8
 """Few columns, with so many inner indices or more, are multiplied by a matrix that passes through once, if it has so
 many bytes, more than a core's caches, and so many times as many rows. BLAS packs it first."""
+
+MIRRORED = 128
+"""Rows and columns of a symmetric product of which what is computed once is copied at a time."""
 
 INVERTED = 128
 """Triangles up to this size are inverted, to be multiplied by as many right-hand sides as ..."""
@@ -81,8 +84,27 @@ def add_product(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any], alpha: comple
         c, a, b = c.T, b.T, a.T
     a, b = (x if _is_blas_matrix(x) else np.ascontiguousarray(x) for x in (a, b))
     (m, n), k = c.shape, a.shape[1]
+    if beta == 0 and k >= LONG and _is_transposed(a, b):
+        call("blas", prefix(c.dtype) + "syrk", b"L", b"N" if is_column_major(a) else b"T", n, k, factors, a, leading(a),
+             factors[1:], c, leading(c))
+        _mirror(c)
+        return
     call("blas", prefix(c.dtype) + "gemm", *(b"N" if is_column_major(x) else b"T" for x in (a, b)), m, n, k,
          factors, a, leading(a), b, leading(b), factors[1:], c, leading(c))
+
+
+def _is_transposed(a: NDArray[Any], b: NDArray[Any]) -> bool:
+    """Whether one is the transposed of the other, in the same memory."""
+    return address(a) == address(b) and a.shape == b.shape[::-1] and a.strides == b.strides[::-1]
+
+
+def _mirror(c: NDArray[Any]) -> None:
+    """Fill the upper triangle of a symmetric matrix with the lower one, block by block."""
+    for k in range(0, len(c), MIRRORED):
+        end = k + MIRRORED
+        c[k:end, end:] = c[end:, k:end].T
+        block = c[k:end, k:end]
+        block[...] = np.where(np.tri(len(block), dtype=bool), block, block.T)
 
 
 def _is_skinny(c: NDArray[Any], a: NDArray[Any]) -> bool:

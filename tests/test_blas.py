@@ -25,6 +25,7 @@ from pgaspy.lapack import (
 )
 
 ORDERS = "CF"
+RNG = np.random.default_rng(9)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -141,6 +142,23 @@ def test_operands_may_share_elements_with_the_result(n: int) -> None:
     expected = np.linalg.solve(np.triu(x), x)
     solve_triangle(x, x)
     np.testing.assert_allclose(x, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", "fdFD")
+@pytest.mark.parametrize(("order", "cut"), [("C", slice(None)), ("F", slice(None)), ("C", slice(1, None))])
+@pytest.mark.parametrize("shape", [(300, 200), (130, 64), (1, 100), (128, 70), (257, 63)])
+def test_a_matrix_by_its_transposed(shape: tuple[int, int], order: str, cut: slice, dtype: str) -> None:
+    x = RNG.normal(size=(*shape, 2)).astype(dtype.lower())
+    a = np.array(x[..., 0] + x[..., 1] * (1j if dtype in "FD" else 1), dtype, order=order)[cut]  # type: ignore[call-overload]
+    for to in ORDERS:
+        c = np.full((len(a), len(a)), np.nan, dtype, order=to)  # type: ignore[call-overload]
+        add_product(c, a, a.T, 2, beta=0)
+        np.testing.assert_allclose(c, 2 * (a @ a.T.copy()), rtol=1e-4 if dtype in "fF" else 1e-11, atol=1e-3)
+        if a.shape[1] >= LONG:
+            np.testing.assert_array_equal(c, c.T)
+        once = c.copy()
+        add_product(c, a, a.T)
+        np.testing.assert_allclose(c, 1.5 * once, rtol=1e-4 if dtype in "fF" else 1e-11, atol=1e-3)
 
 
 @pytest.mark.parametrize("dtype", ["f", "d", "F", "D", "i", "g"])
