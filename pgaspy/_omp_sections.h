@@ -94,39 +94,65 @@ static void for_each_row(const section *s, loop_fn *loop, char *context, int64_t
     }
 }
 
+/* One range of each dimension: a geometry like any other. */
+static void describe_box(const section *s, const position at[], void *context, geometry *g)
+{
+    g->n_operands = 3;
+    g->ndim = s->ndim;
+    g->base[1] = context;
+    for (int side = 0; side < 2; side++)
+        g->base[2 * side] = s->base[side];
+    for (int d = 0; d < s->ndim; d++) {
+        const section_dim *dim = &s->dim[d];
+        g->shape[d] = dim->ranges[at[d].r * COLUMNS + LENGTH];
+        for (int side = 0; side < 2; side++) {
+            g->base[2 * side] += range_start(s, dim, side, at[d].r, at[d].before) * dim->stride[side];
+            STRIDES(g, d)[2 * side] = range_step(s, dim, side, at[d].r) * dim->stride[side];
+        }
+        STRIDES(g, d)[1] = 0;
+    }
+}
+
+/* Go on to the next box; false after the last one. */
+static int next_box(const section *s, position at[])
+{
+    for (int d = s->ndim - 1; d >= 0; d--) {
+        if (forward(&s->dim[d], &at[d], s->dim[d].ranges[at[d].r * COLUMNS + LENGTH]))
+            return 1;
+        at[d] = (position){0};
+        forward(&s->dim[d], &at[d], 0);
+    }
+    return 0;
+}
+
 /*
- * Apply a loop of the operands (side 0, context, side 1) to a section. Of single ranges, that is a
- * geometry like any other. Where the loop copies items, that is their size; else it is 0.
+ * Apply a loop of the operands (side 0, context, side 1) to a section. Where the loop copies items, that is their size;
+ * else it is 0. A section of few and large boxes is taken box by box: its rows may be short, as those of a roll along a
+ * short dimension.
  */
+#define MOST_BOXES 8
+#define LARGE_BOX 1024
 static void for_each_in_section(section *s, loop_fn *loop, void *context, int cost, int64_t copied_size)
 {
-    int plain = 1;
-    int64_t n = 1;
+    int64_t n = 1, n_boxes = 1;
     for (int d = 0; d < s->ndim; d++) {
-        plain &= s->dim[d].m == 1;
+        n_boxes = MIN(n_boxes * s->dim[d].m, MOST_BOXES + 1);
         n *= s->dim[d].length;
     }
     if (n == 0)
         return;
-    if (plain) {
-        geometry g;
-        g.n_operands = 3;
-        g.ndim = s->ndim;
-        g.base[1] = context;
-        for (int side = 0; side < 2; side++) {
-            g.base[2 * side] = s->base[side];
-            for (int d = 0; d < s->ndim; d++) {
-                const section_dim *dim = &s->dim[d];
-                g.base[2 * side] += range_start(s, dim, side, 0, 0) * dim->stride[side];
-                STRIDES(&g, d)[2 * side] = range_step(s, dim, side, 0) * dim->stride[side];
-            }
-        }
+    if (n_boxes == 1 || (n_boxes <= MOST_BOXES && n >= n_boxes * LARGE_BOX)) {
+        position at[MAX_DIMS];
         for (int d = 0; d < s->ndim; d++) {
-            g.shape[d] = s->dim[d].length;
-            STRIDES(&g, d)[1] = 0;
+            at[d] = (position){0};
+            forward(&s->dim[d], &at[d], 0);
         }
-        if (!transpose(&g, copied_size))
-            for_each(loop, &g, (packable){0}, cost);
+        do {
+            geometry g;
+            describe_box(s, at, context, &g);
+            if (!transpose(&g, copied_size))
+                for_each(loop, &g, (packable){0}, cost);
+        } while (next_box(s, at));
         return;
     }
     const int team = begin_team(n * cost);

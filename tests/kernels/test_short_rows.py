@@ -1,4 +1,4 @@
-"""Reductions, scans and positions of short rows, of many side by side: the bits are those of a row by itself."""
+"""Reductions, scans, positions and rolls of short rows, of many side by side: the bits are those of a row by itself."""
 
 from __future__ import annotations
 
@@ -69,3 +69,13 @@ def test_products_of_short_rows(axis: int) -> None:
     collectively(np.array_equal(a.prod(axis=axis).gather(), np.multiply.reduce(x, axis)))
     huge = np.tile([1e200, 1e200, 1e-300], (300, 1))
     collectively(np.allclose(pg.array(huge if axis else huge.T.copy()).prod(axis=axis).gather(), 1e100))
+
+
+@pytest.mark.parametrize("dtype", ["d", "F", "D", "b", "U3"])
+@pytest.mark.parametrize(("shape", "shifts", "axes"), [
+    ((9000, 3), 1, 1), ((3, 9000), -1, 0), ((9000, 3, 2), (1, 1), (1, 2)), ((2, 9000, 5), (1, 700, 3), (0, 1, 2))])
+def test_rolls_of_short_rows(shape: tuple[int, ...], shifts: Any, axes: Any, dtype: str) -> None:
+    x = RNG.integers(0, 100, shape).astype(dtype)
+    found, reversed_ = pg.roll(pg.array(x), shifts, axes), pg.roll(pg.array(x)[::-1], shifts, axes)
+    collectively(np.array_equal(found.gather(), np.roll(x, shifts, axes))
+                 and np.array_equal(reversed_.gather(), np.roll(x[::-1], shifts, axes)))
