@@ -41,8 +41,8 @@ from pgaspy.ufuncs import apply
 __all__ = ["matmul"]
 
 MAX_OUTER_PRODUCTS = 4
-"""Inner indices of a product that is computed as a sum of outer products, which takes no longer than to store it. On one
-process BLAS is faster from two on."""
+"""Inner indices of a product that is computed as a sum of outer products, which takes no longer than to store it. On
+one process BLAS is faster from two on."""
 
 MIN_ELEMENTS_OF_SUM = 1 << 16
 """Elements of such a product: a smaller one is sooner computed than recorded."""
