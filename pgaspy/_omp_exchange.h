@@ -473,7 +473,11 @@ static void pg_locate(int ndim, const pg_place *places, int64_t first, int64_t n
         int64_t *offsets = (int64_t *)offsets_address + batch * BATCH;
         const int64_t k = batch * BATCH, m = k + BATCH < n ? BATCH : n - k;
         indexed_offsets(ndim, places, first, k, m, indices_address, width, total, offsets);
-        for (int64_t j = 0; j < m; j++)
-            offsets[j] /= itemsize;
+        if (itemsize & (itemsize - 1))
+            for (int64_t j = 0; j < m; j++)
+                offsets[j] /= itemsize;
+        else
+            for (int64_t j = 0; j < m; j++)
+                offsets[j] >>= __builtin_ctzll(itemsize);
     }
 }
