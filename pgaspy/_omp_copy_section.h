@@ -5,8 +5,8 @@
 typedef char vector __attribute__((vector_size(64), aligned(1), may_alias));
 
 /*
- * A row of so many bytes. What a processor copies by its string instructions, as glibc has some do, takes three times as
- * long on AMD's where the target is less than a line behind the source in its page.
+ * A row of so many bytes. What a processor copies by its string instructions, as glibc has some do, takes three times
+ * as long, or more, on AMD's where the target is less than a line behind the source in its page.
  */
 static void copy_row(char *to, const char *from, int64_t n)
 {

@@ -464,7 +464,7 @@ static void pg_permute(int64_t n, int64_t itemsize, int64_t to_address, int64_t 
     }
 }
 
-/* The offsets in memory, in units of items, of some indices. */
+/* The offsets in memory, in units of items, which are no less than a byte, of some indices. */
 static void pg_locate(int ndim, const pg_place *places, int64_t first, int64_t n, int64_t indices_address, int width,
                       int64_t total, int64_t itemsize, int64_t offsets_address)
 {

@@ -4,7 +4,8 @@
  */
 #define MAX_DIMS 65         /* NumPy's 64, and one that tiling adds */
 #define MAX_OPERANDS 256
-#define MAX_STRIDES 2048    /* operands times dimensions: kernels also run where stacks are short */
+#define MAX_STRIDES 2048    /* operands times dimensions, and one that tiling adds: `most_operands` keeps to it. With all
+                               operands in all dimensions, two geometries were a quarter of a megabyte of the stack. */
 
 typedef void loop_fn(int64_t n, char *const p[], const int64_t s[]);
 

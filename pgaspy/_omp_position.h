@@ -48,7 +48,7 @@ REALS(POSITIONS)
 
 /*
  * Store the positions in rows of n elements, of a shape of rows whose byte strides are given, and those of the
- * positions. Returns -1 if there are no such elements.
+ * positions. Returns -1 if there are no such elements, or rows of none.
  */
 static int pg_find_positions(char type, int is_greatest, int64_t n, int64_t stride, int ndim, const int64_t *shape,
                              const int64_t *strides, int64_t x_address, int64_t out_address)
@@ -59,7 +59,7 @@ static int pg_find_positions(char type, int is_greatest, int64_t n, int64_t stri
         loop = is_greatest ? argmax_##A : argmin_##A;
     REALS(CASE)
 #undef CASE
-    if (!loop)
+    if (!loop || n < 1)
         return -1;
     const row_dim along = {n, stride};
     int64_t none[MAX_DIMS] = {0};

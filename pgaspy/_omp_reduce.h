@@ -26,12 +26,22 @@ static int64_t locate_tile(const reduction *r, int64_t tile, char *p[])
     return MIN(r->width, g->shape[inner] - first);
 }
 
-static int longest_dim(const geometry *g)
+/*
+ * A leaf adds the n elements of a short row one after the other: so do many results side by side, along the longest
+ * dimension of these.
+ */
+static void lay_side_by_side(reduction *r, int64_t n)
 {
+    geometry *g = &r->kept;
     int longest = 0;
     for (int d = 1; d < g->ndim; d++)
         longest = g->shape[d] >= g->shape[longest] ? d : longest;
-    return longest;
+    if (g->shape[longest] < ACROSS_FROM)
+        return;
+    r->across = 1;
+    r->width = MIN(g->shape[longest], SIDE_BY_SIDE / n);
+    for (int d = longest + 1; d < g->ndim; d++)
+        insert_dim(g, d - 1, d);
 }
 
 static void leaf_along(const reduction *r, const char *tile, int64_t leaf, char *to)
@@ -220,17 +230,10 @@ static int pg_reduce(int row, int n_kept, const int64_t *kept_shape, const int64
         && (r.reduced.ndim == 0
             || (r.kept.shape[inner] >= ACROSS_FROM
                 && STRIDES(&r.kept, inner)[0] < STRIDES(&r.reduced, r.reduced.ndim - 1)[0]));
-    r.leaves = divide(r.across, n, extent);
-    r.width = MAX_WIDTH;
-    if (!r.across && n < LANES && r.kept.ndim > 0) {
-        /* A leaf adds so few elements one after the other, and so many results do it side by side. */
-        const int longest = longest_dim(&r.kept);
-        r.across = r.kept.shape[longest] >= ACROSS_FROM;
-        r.width = SIDE_BY_SIDE / n;
-        for (int d = longest; r.across && d < inner; d++)
-            insert_dim(&r.kept, d, d + 1);
-    }
-    r.width = r.across ? MIN(r.kept.shape[inner], r.width) : 1;
+    r.leaves = divide(r.across, n, extent);     /* of rows, also where these are short, and lie side by side */
+    r.width = r.across ? MIN(r.kept.shape[inner], MAX_WIDTH) : 1;
+    if (!r.across && n < LANES && r.kept.ndim > 0)
+        lay_side_by_side(&r, n);
     int64_t n_tiles = results;
     if (r.across)
         n_tiles = results / r.kept.shape[inner] * ((r.kept.shape[inner] + r.width - 1) / r.width);

@@ -3,6 +3,7 @@
  * of results with results. Whole leaves that lie one behind the other in memory are reduced by one call; of integers,
  * whose results are the same in any order, as one.
  */
+#define IS_INTEGER(R) ((T_##R)0.5 == 0)     /* what wraps round; lanes of sums, which are narrower, might overflow */
 #define LEAF_ALONG(A, L, R, name, joined, ...) \
 static inline void along_##name##_##A##R(int64_t n, const void *from, void *to) \
 { \
@@ -40,7 +41,7 @@ static void leaf_##name##_##A##R(int64_t n, const void *from, void *to) \
     along_##name##_##A##R(n, from, to); \
 }
 
-#define AFTER_LEAVES(A, R, name, if_empty, is_one, ...) \
+#define AFTER_LEAVES(A, R, name, if_empty, in_any_order, ...) \
 static void fold_##name##_##A##R(int64_t n, const void *from, int64_t stride, void *to) \
 { \
     const char *x = from; \
@@ -76,7 +77,7 @@ static void pair_##name##_##A##R(int64_t n, void *results) \
 } \
 static void group_##name##_##A##R(const void *from, void *to) \
 { \
-    if (is_one) { \
+    if (in_any_order) { \
         along_##name##_##A##R(GROUP * LEAF, from, to); \
         return; \
     } \
@@ -94,7 +95,7 @@ static const T_##R empty_##name##_##A##R = if_empty;
 
 #define REDUCE(A, R, name, if_empty, ...) \
     LEAF_ALONG(A, R, R, name, pg_join_##name##_##A##_##R(lanes), __VA_ARGS__) \
-    AFTER_LEAVES(A, R, name, if_empty, (T_##R)0.5 == 0, __VA_ARGS__)
+    AFTER_LEAVES(A, R, name, if_empty, IS_INTEGER(R), __VA_ARGS__)
 #define SUM(A, L) \
     LEAF_ALONG(A, L, l, add, pg_join_sums_##L(lanes), a + b) \
     AFTER_LEAVES(A, l, add, 0, 0, a + b)
@@ -106,6 +107,7 @@ static const T_##R empty_##name##_##A##R = if_empty;
 #undef SUM
 #undef REDUCE
 #undef LEAF_ALONG
+#undef IS_INTEGER
 #undef AFTER_LEAVES
 
 typedef struct {

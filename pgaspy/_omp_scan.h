@@ -161,7 +161,8 @@ static int pg_scan(int row, int64_t n, int64_t stride, int64_t to_stride, int nd
     normalise(&s.others, 2);
     const int team = team_for(n * n_rows), inner = s.others.ndim - 1;
     const int is_across = inner >= 0 && magnitude(STRIDES(&s.others, inner)[0]) < magnitude(stride);
-    /* Few elements of a row are scanned one after the other, and so are those of many rows side by side. */
+    /* Few elements of a row are scanned one after the other, and so are those of many rows side by side; after a carry
+       they are scanned by themselves first. */
     const int is_short = inner >= 0 && n < MIN_IN_LANES && !s.has_carry;
     if ((is_across || is_short) && s.others.shape[inner] >= SCAN_ACROSS_FROM) {
         scan_across(&s, team);

@@ -1,6 +1,6 @@
 /*
- * The C kernels: elementwise operations, reductions, scans, copies of sections, random numbers,
- * progressions, histograms, compactions, takes, positions, exchanges, merges, sorts and products with few columns, with OpenMP over
+ * The C kernels: elementwise operations, reductions, scans, copies of sections, random numbers, progressions,
+ * histograms, compactions, takes, positions, exchanges, merges, sorts and products with few columns, with OpenMP over
  * the cores of a process. They see addresses, shapes and byte strides, nothing else.
  *
  * Everything strided runs through one driver. A loop (`loop_fn`) treats n elements, one stride per

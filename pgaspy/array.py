@@ -658,7 +658,7 @@ class GlobalArray:
     def copy(self, order: str = "C") -> GlobalArray:
         """A new array with these elements, in the layout that results of operations on them have. Collective.
 
-        The order has no effect: where elements lie in memory follows from the layout.
+        The order has no effect: each process has its elements in the order of rows.
 
         Raises
         ------
@@ -678,8 +678,11 @@ class GlobalArray:
         ----------
         dtype
             Any but those of objects and structures; casts are those of NumPy.
-        order, subok
-            Have no effect: where elements lie in memory follows from the layout, and there are no subclasses.
+        order
+            How each process has its elements in memory: as it has those of the array ("K"), or in the order of rows
+            (any other).
+        subok
+            Has no effect: there are no subclasses.
         casting
             Which casts there may be, as for `numpy.can_cast`.
         copy
@@ -700,10 +703,11 @@ class GlobalArray:
             raise TypeError(f"Cannot cast array from {self.dtype!r} to {dtype!r} according to the rule {casting!r}")
         if dtype == self.dtype and not copy:
             return self
-        if small.is_on and (found := small.copied(self, dtype)) is not None:
+        keeps_order = order == "K"
+        if small.is_on and (found := small.copied(self, dtype, keeps_order)) is not None:
             return of_elements(*found)
         check_dtype(dtype)
-        return self._alike(*global_assign.copied(self._base, self._view, dtype=dtype))
+        return self._alike(*global_assign.copied(self._base, self._view, None, dtype, keeps_order))
 
     def _alike(self, base: Base, view: View) -> GlobalArray:
         """What a method of NumPy's arrays makes of it: an array, or of a number a number."""

@@ -31,8 +31,9 @@ LONG, MANY_BYTES, MANY_ROWS = 64, 4 << 20, 8
 """Few columns, with so many inner indices or more, are multiplied by a matrix that passes through once, if it has so
 many bytes, more than a core's caches, and so many times as many rows. BLAS packs it first."""
 
-MIRRORED = 128
-"""Rows and columns of a symmetric product of which what is computed once is copied at a time."""
+LONG_TWICE, MIRRORED = 64, 128
+"""A product of a matrix and its transposed with so many inner indices or more is computed once for both triangles, and
+copied from one to the other so many rows and columns at a time."""
 
 INVERTED = 128
 """Triangles up to this size are inverted, to be multiplied by as many right-hand sides as ..."""
@@ -84,7 +85,7 @@ def add_product(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any], alpha: comple
         c, a, b = c.T, b.T, a.T
     a, b = (x if _is_blas_matrix(x) else np.ascontiguousarray(x) for x in (a, b))
     (m, n), k = c.shape, a.shape[1]
-    if beta == 0 and k >= LONG and _is_transposed(a, b):
+    if beta == 0 and k >= LONG_TWICE and _is_transposed(a, b):
         call("blas", prefix(c.dtype) + "syrk", b"L", b"N" if is_column_major(a) else b"T", n, k, factors, a, leading(a),
              factors[1:], c, leading(c))
         _mirror(c)

@@ -154,14 +154,14 @@ def _check_cast(base: Base, view: View, target: np.dtype[Any]) -> None:
         warn("Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning)
 
 
-def copied(base: Base, view: View, layout: Layout | None = None, dtype: np.dtype[Any] | None = None) -> BaseView:
-    """A new array with the elements of a view; in the layout that a result of it takes, or in a given one. What is cast
-    keeps the order in memory, as NumPy's does.
+def copied(base: Base, view: View, layout: Layout | None = None, dtype: np.dtype[Any] | None = None,
+           keeps_order: bool = False) -> BaseView:
+    """A new array with the elements of a view; in the layout that a result of it takes, or in a given one. In memory
+    they lie in the order of rows or, if it `keeps_order`, as in the view, as those of the result of a function do.
     """
-    is_cast = dtype is not None and dtype != base.dtype and layout is None
     if layout is None:
         layout = layout_like(base, view)
-    made = in_order_of([view], layout) if is_cast else whole(layout)
+    made = in_order_of([view], layout) if keeps_order else whole(layout)
     target = BaseView(Base(made.layout, base.dtype if dtype is None else dtype), made)
     _check_cast(base, view, target.base.dtype)
     if view.size:

@@ -637,7 +637,8 @@ def _is_put_along(a: GlobalArray, selection: Selection, value: Any) -> bool:
     _, layout = _result_layout(selection, shape)
     if not _is_along(selection, layout):
         return False
-    put_along = functools.partial(_put_along, np.ascontiguousarray(term.indices), term.first)
+    indices = np.array(term.indices)  # which are the caller's, and put later
+    put_along = functools.partial(_put_along, indices, term.first)
     target = update(GlobalArray(a._base, selection.view))
     if isinstance(value, np.ndarray) and value.size == 1:
         perform(functools.partial(put_along, value.reshape(()).astype(a.dtype)), target)

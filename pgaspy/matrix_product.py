@@ -40,9 +40,9 @@ from pgaspy.ufuncs import apply
 
 __all__ = ["matmul"]
 
-MAX_OUTER_PRODUCTS = 4
-"""Inner indices of a product that is computed as a sum of outer products, which takes no longer than to store it. On
-one process BLAS is faster from two on."""
+MAX_OUTER_PRODUCTS, MAX_ALONE = 4, 1
+"""Inner indices of a product that is computed as a sum of outer products, which takes no longer than to store it; and
+on one process, where BLAS has both matrices, and is faster from two on."""
 
 MIN_ELEMENTS_OF_SUM = 1 << 16
 """Elements of such a product: a smaller one is sooner computed than recorded."""
@@ -150,7 +150,7 @@ def _product_of_matrices(a: BaseView, b: BaseView, dtype: np.dtype[Any]) -> Base
     if is_alone() and (found := product_of_matrices(a, b, layout, dtype)) is not None:
         return found
     c = BaseView(Base(layout, dtype), whole(layout))
-    if 0 < a.view.shape[1] <= (1 if is_alone() else MAX_OUTER_PRODUCTS) and c.view.size >= MIN_ELEMENTS_OF_SUM:
+    if 0 < a.view.shape[1] <= (MAX_ALONE if is_alone() else MAX_OUTER_PRODUCTS) and c.view.size >= MIN_ELEMENTS_OF_SUM:
         _sum_outer_products(a, b, c)
     elif is_alone() and min(*a.view.steps, *b.view.steps) > 0:
         A, B = (GlobalArray(*x).astype(dtype, copy=False) for x in (a, b))

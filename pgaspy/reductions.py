@@ -152,7 +152,8 @@ def _check_elements(ufunc: np.ufunc, view: View, axes: tuple[int, ...]) -> None:
 
 _NOT_ASSOCIATIVE = {np.subtract, np.divide, np.floor_divide, np.remainder, np.fmod, np.power, np.float_power,
                     np.arctan2, np.left_shift, np.right_shift, np.copysign, np.nextafter, np.heaviside, np.ldexp,
-                    np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
+                    np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal,
+                    np.lcm}  # which is not where it overflows
 
 
 # Masks, and values to begin with --------------------------------------------------------------------------------------
@@ -296,8 +297,6 @@ def _identity(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Any:
         if dtype.kind in "mM":
             return int(ufunc.identity)
         return np.array(ufunc.identity).astype(dtype)[()]  # -1, all bits set, has to become an unsigned integer, too
-    if ufunc is np.lcm:
-        return dtype.type(1)
     lowest = ufunc in (np.maximum, np.fmax)
     if ufunc in (np.fmax, np.fmin) and dtype.kind in "fc":
         return np.nan
@@ -427,9 +426,9 @@ def _positions(name: str, local: NDArray[Any], axis: int) -> NDArray[np.intp]:
     """`argmin` or `argmax` along a dimension."""
     rows = np.moveaxis(local, axis, -1)
     found = np.empty(rows.shape[:-1], np.intp)
-    are_short = rows.shape[-1] <= LONGEST_SIDE_BY_SIDE or (
-        rows.ndim > 1 and abs(rows.strides[-1]) > min(map(abs, rows.strides[:-1])))
-    if are_short and found.size >= FEWEST_SIDE_BY_SIDE and bindings.find_positions(name, rows, rows.ndim - 1, found):
+    apart = [abs(rows.strides[d]) for d in range(found.ndim) if found.shape[d] > 1]
+    side_by_side = rows.shape[-1] <= LONGEST_SIDE_BY_SIDE or abs(rows.strides[-1]) > min(apart, default=0)
+    if side_by_side and found.size >= FEWEST_SIDE_BY_SIDE and bindings.find_positions(name, rows, rows.ndim - 1, found):
         return found
     n_threads = n_threads_for(local.size) if found.ndim else 1
     if n_threads == 1:

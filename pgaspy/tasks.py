@@ -151,12 +151,16 @@ def perform(function: Callable[..., Any], *arguments: Any) -> None:
 
 
 def call_given(of: Callable[..., Any], function: Callable[..., Any], *arguments: Any) -> None:
-    """The same for one that calls a function of the program: one process calls it at once, and so raises what it does.
+    """The same for one that calls a function of the program: it is called before this returns, as the program may
+    change what that refers to. One process raises what it does; of several, the next call that asks for it.
     """
+    given = _declared(arguments)
     if world().size > 1:
         _schedule(function, arguments, False, sys._getframe(1), of)
+        for x in given:
+            if isinstance(x, Argument) and x.is_written and not recording.is_planning():
+                recording.complete(x.array._base)
         return
-    given = _declared(arguments)
     if all(x.array.size == 0 for x in given if isinstance(x, Argument) and x.is_written):
         return
     shown = [_local(x) if isinstance(x, Argument) else x for x in given]

@@ -654,3 +654,25 @@ def test_pairs_that_are_refused() -> None:
     for value in np.ones((3, 4)), pg.ones(3), [1.0, 2, 3]:
         raises_everywhere(ValueError, "broadcast", lambda value=value: a.__setitem__([0, 2], value))
     assert_equal(a, np.zeros((5, 4)))
+
+
+@pytest.mark.parametrize("n", [50, 70_000])
+def test_indices_may_be_changed_after_an_assignment(n: int) -> None:
+    rng = np.random.default_rng(3)
+    puts: dict[str, Callable[[Any, Any], Any]] = {
+        "assigned": lambda a, i: a.__setitem__(i, 1.0), "put": lambda a, i: np.put(a, i, 2.0),
+        "flat": lambda a, i: a.flat.__setitem__(i, 3.0), "of an array": lambda a, i: a.__setitem__(i, a * 1),
+    }
+    for name, put in puts.items():
+        found, expected, i = pg.arange(n) * 0.5, np.arange(n) * 0.5, rng.permutation(n)
+        put(expected, i)
+        put(found, i)
+        i[:] = 10**12
+        collectively(np.array_equal(found.gather(), expected), name)
+    for layout in None, pg.Distribution("block", "*"), pg.Distribution("*", "block"):
+        found, expected, i = pg.zeros((600, 300), layout=layout), np.zeros((600, 300)), rng.permutation(300)
+        found[:, i], expected[:, i] = 1.0, 1.0
+        found[::2, i] *= i
+        expected[::2, i] *= i
+        i[:] = 0
+        collectively(np.array_equal(found.gather(), expected))

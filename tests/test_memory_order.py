@@ -132,3 +132,15 @@ def test_transposed_arrays_share_kernels_as_others_do() -> None:
 
     of_rows, of_columns = (kernels_of(lambda x=x: [program(x) for _ in range(3)][-1]) for x in (a, a.T))
     collectively(of_rows == of_columns, f"{of_columns} operations and kernels of columns, {of_rows} of rows")
+
+
+@pytest.mark.parametrize("shape", [(6, 8), (600, 800)])
+def test_casts_keep_the_order(shape: tuple[int, int]) -> None:
+    x = np.arange(48.0).reshape(6, 8) if shape == (6, 8) else np.random.default_rng(2).normal(size=shape)
+    a = pg.array(x, layout=pg.Distribution("*", "block")).T
+    for found, is_turned in ((a.astype("f"), True), (a.astype("i"), True), (a.astype("d"), True),
+                             (a.astype("f", "C"), False), (a.copy(), False), (a[::-1, 1:].astype("f"), True)):
+        local = found.local()
+        collectively(not local.size or (local.flags.f_contiguous if is_turned else local.flags.c_contiguous))
+    assert_equal(a.astype("f") + 1, x.T.astype("f") + 1)
+    assert_equal(a[::-1, 1:].astype("i"), x.T[::-1, 1:].astype("i"))

@@ -43,14 +43,12 @@ OF_THE_JOB = {
 OF_THE_PROCESS = {
     "caches.kept_types": "caches of pure functions stay",
     "caches.kept": "caches of pure functions stay",
-    "execution.engine._left": "messages of a job that has ended may still arrive there",
-    "supervision.checking._unanswered": "the others may answer after all",
     "execution.progress._helper": "the thread that makes progress",
     "execution.progress._is_over": "the thread that makes progress",
     "execution.schedules._phases": "what the interpreter's collector of garbage is doing",
+    "job.abandoned._kept": "messages of a job that has ended may still arrive there",
     "job.endings._comm_of_errors": "how the process ends",
     "job.endings._failure": "how the process ends",
-    "job.shared_errors._under_way": "messages that nobody has taken may still be under way",
     "job.entering._process": "how the process ends",
     "kernels.jit._compiler": "compiled kernels stay: their machine code is referred to",
     "scheduling.backend.backend": "the C kernels, which keep nothing",
@@ -180,7 +178,7 @@ def test_what_modules_keep_is_known() -> None:
     ("found = None\ndef f():\n  global found\n  found = 1", {"m.found"}),
     ("from pgaspy.kernels import jit\ndef f(): jit.may_notify = False", {"kernels.jit.may_notify"}),
     ("from pgaspy.kernels.jit import counts as c\ndef f(): c.update(x=1)", {"kernels.jit.counts"}),
-    ("from pgaspy.execution import engine\ndef f(): engine._left.extend([1])", {"execution.engine._left"}),
+    ("from pgaspy.job import abandoned\ndef f(): abandoned._kept.extend([1])", {"job.abandoned._kept"}),
     ("found = {}\ndef f(): return found['x']", set())])
 def test_changes_are_found(text: str, changed: set[str]) -> None:
     assert Module("m", text).changed == changed

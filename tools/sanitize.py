@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 N_SEEDS = 60
-TESTS = ("tests/kernels/test_bindings.py", "tests/planning", "tests/test_quick.py",
+TESTS = ("tests/kernels/test_bindings.py", "tests/kernels/test_short_rows.py", "tests/planning", "tests/test_quick.py",
          "tests/test_collector.py", "tests/supervision/test_digests.py")
 TIMED = "tests/kernels/test_bindings.py::test_random_numbers_are_drawn_in_vectors"
 """Compares times of optimised code."""

@@ -66,7 +66,7 @@ _PLAIN_NUMBERS = (*WEAK, bool)
 """The classes of numbers that are chosen."""
 
 MAX_MATRIX = 1 << 18
-"""Elements of a matrix that is multiplied by a vector, which BLAS does in any case."""
+"""Elements of an operand of a product that BLAS computes in any case, as of a matrix and a vector."""
 
 MAX_PRODUCTS = 1 << 20
 """Of numbers, in a product of matrices: about as long as it takes to pass through the elements of the largest array."""

@@ -311,27 +311,22 @@ def shown(x: Any, show: Callable[[Any], Any]) -> tuple[Any, Source] | None:
     return None if elements is None else (show(elements), (like_of(x), x, x._source is None or x._source[2]))
 
 
-def copied(x: Any, dtype: np.dtype[Any] | None = None) -> Small | None:
-    """A copy of an array or a number, which may be cast to a dtype; that of a whole base keeps its layout. None if it
-    is not made here.
+def copied(x: Any, dtype: np.dtype[Any] | None = None, keeps_order: bool = False) -> Small | None:
+    """A copy of an array or a number, which may be cast to a dtype; that of a whole base keeps its layout. Its elements
+    lie in the order of rows, or, if it `keeps_order`, of the array's. None if it is not made here.
     """
     elements = ready(x)
-    if elements is not None and x._is_number:
-        if dtype is None:
-            recording.queue.n_at_once += 1
-        elif not is_exact_cast(elements.dtype, dtype) or (elements := called(_cast, elements, dtype)) is None:
-            return None
-        return elements[()], OF_NUMBER
-    if elements is None or not are_few(elements.size, dtype or elements.dtype):
+    if elements is None or not are_few(elements.size, dtype or elements.dtype) or (
+            dtype is not None and not is_exact_cast(elements.dtype, dtype)):
         return None
-    if not elements.shape and x._base.layout is not replicated((), 1):
+    found = called(_copied, elements, dtype or elements.dtype, "K" if keeps_order else "C")
+    if found is None:
         return None
-    if dtype is None:
-        recording.queue.n_at_once += 1
-        found = elements.copy()
-    elif not is_exact_cast(elements.dtype, dtype) or (found := called(_cast, elements, dtype)) is None:
-        return None
-    return found, source_of_copy(x) if found.shape else of_no_dimension(found)
+    if x._is_number:
+        return found[()], OF_NUMBER
+    if not found.shape:
+        return (found, of_no_dimension(found)) if x._base.layout == replicated((), 1) else None
+    return (found, source_of_copy(x)) if found.flags.c_contiguous else in_order_of_memory(found, [x])
 
 
 def gathered(x: Any) -> NDArray[Any] | None:
@@ -401,8 +396,8 @@ def reshaped(x: Any, shape: Sequence[int], is_view: Callable[..., bool] | None) 
     return found, source
 
 
-def _cast(elements: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    return elements.astype(dtype, order="C")
+def _copied(elements: NDArray[Any], dtype: np.dtype[Any], order: Any) -> NDArray[Any]:
+    return np.asarray(elements).astype(dtype, order)
 
 
 @cached

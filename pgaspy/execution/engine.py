@@ -41,7 +41,7 @@ from pgaspy.execution.ready import ReadyNodes
 from pgaspy.execution.runs import Run, conflicts
 from pgaspy.execution.talks import Talk
 from pgaspy.execution.transport import Transport
-from pgaspy.job import statistics
+from pgaspy.job import abandoned, statistics
 from pgaspy.job.failures import JobError, Mismatch, Poison, TaskError, is_interrupt, undisturbed
 from pgaspy.kernels import bindings
 from pgaspy.planning.boxes import Box
@@ -75,9 +75,6 @@ LOOK_SECONDS = 1e-3
 
 MAX_REQUESTS = 16
 """So many messages may be on their way to others without a look whether they have arrived."""
-
-_left: list[Any] = []
-"""Requests and runs of jobs that have failed or ended, whose messages may still arrive."""
 
 
 class Engine(ReadyNodes[Run]):
@@ -251,7 +248,7 @@ class Engine(ReadyNodes[Run]):
 
     def leave(self) -> None:
         """Have the memory of messages under way stay as long as the process: they may still arrive there."""
-        _left.extend([*self._requests, *self._under_way, *self._runs])
+        abandoned.keep([*self._requests, *self._under_way, *self._runs])
 
     def finish(self, storage: Storage | None = None, when_idle: Callable[[], None] | None = None) -> None:
         """Execute everything; or return when nothing is left that uses a storage.

@@ -32,7 +32,7 @@ def enter_job(starts_mpi: bool = False) -> None:
     """
     if _process is None:
         uninterrupted(functools.partial(_enter, starts_mpi))
-    elif starts_mpi and _process != os.getpid():
+    elif _process != os.getpid():
         from mpi4py import MPI
 
         if MPI.COMM_WORLD.size > 1:

@@ -12,6 +12,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from pgaspy.host.words import listed
+from pgaspy.job import abandoned
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -30,9 +31,6 @@ DIGEST, ANSWER = 0, 1
 """The tags."""
 
 DIGEST_BYTES, RANK_BYTES, ANSWER_BYTES = 16, 8, 2048
-
-_under_way: list[MPI.Request] = []
-"""Messages that nobody may take: their memory stays theirs."""
 
 
 def spoken_for(comm: MPI.Intracomm, rank: int, text: str) -> str:
@@ -79,7 +77,7 @@ def _decided(comm: MPI.Intracomm, own: bytes) -> str:
                 words = said_by_it
             else:
                 answers.append(comm.Isend(said_by_it.encode(), source, ANSWER))
-    _under_way.extend(answers)
+    abandoned.keep(answers)
     stop = time.monotonic() + COLLECTING_SECONDS
     while not MPI.Request.Testall(answers) and time.monotonic() < stop:
         time.sleep(POLLING_SECONDS)
@@ -93,7 +91,7 @@ def _answered(comm: MPI.Intracomm, own: bytes, rank: int) -> str:
     from mpi4py import MPI
 
     status = MPI.Status()
-    _under_way.append(comm.Isend(own, 0, DIGEST))
+    abandoned.keep([comm.Isend(own, 0, DIGEST)])  # which the first process may never take
     stop = time.monotonic() + WAITING_SECONDS
     while time.monotonic() < stop:
         if comm.Iprobe(0, ANSWER, status):

@@ -60,6 +60,8 @@ MAX_PROGRAM_OPERANDS: int = lib.MAX_PROGRAM_OPERANDS
 MAX_PROGRAM_STEPS: int = lib.MAX_STEPS
 MAX_PROGRAM_REDUCTIONS: int = lib.MAX_REDUCTIONS
 
+#: The most strides of a program: of all its inputs and outputs, along all dimensions and one more.
+MAX_PROGRAM_STRIDES: int = lib.MAX_STRIDES
 
 #: The most columns of a product that `multiply_skinny` computes.
 FEW_COLUMNS: int = lib.FEW_COLUMNS
@@ -173,8 +175,8 @@ def _int64s(values: Sequence[int]) -> object:
 
 
 def most_operands(ndim: int) -> int:
-    """The most inputs and outputs of a program in so many dimensions: strides of all of them are kept on the stack."""
-    return min(MAX_PROGRAM_OPERANDS, lib.MAX_STRIDES // (ndim + 1) - 1)
+    """The most inputs and outputs of a program in so many dimensions: their strides are kept on the stack."""
+    return min(MAX_PROGRAM_OPERANDS, MAX_PROGRAM_STRIDES // (ndim + 1) - 1)  # one is the context
 
 
 def _check_ndim(ndim: int) -> None:
@@ -265,7 +267,8 @@ def _encode(
     if n_operands > most_operands(len(shape)) or max(n_steps, len(program.registers)) > MAX_PROGRAM_STEPS:
         raise ValueError(
             f"a program of {n_operands} operands, {n_steps} steps and {len(program.registers)} "
-            f"registers exceeds {most_operands(len(shape))} operands or {MAX_PROGRAM_STEPS} steps: split it"
+            f"registers in {len(shape)} dimensions exceeds {most_operands(len(shape))} operands or "
+            f"{MAX_PROGRAM_STEPS} steps: split it"
         )
     if len(strides_per_operand) != n_operands - program.n_reduced:
         raise ValueError(

@@ -86,6 +86,7 @@ class Code:
 
     @property
     def _most_operands(self) -> int:
+        """What a kernel in as many dimensions as the members have takes; all have the same, the first fits anyhow."""
         return bindings.most_operands(next((view.ndim for _, view in self._values), 0))
 
     def has_room_for(self, n_operands: int, n_outputs: int) -> bool:

@@ -73,10 +73,13 @@ def at_once(local: NDArray[Any], axes: tuple[int, ...], dtype: np.dtype[Any]) ->
 
 
 def _multiplied(local: NDArray[Any], axes: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    """As NumPy multiplies, one after the other; of short rows, column by column, which is what NumPy is fast at."""
-    columns = np.moveaxis(local, axes[0], 0) if len(axes) == 1 else local[:0]
-    if not 1 < len(columns) <= LONGEST_BY_COLUMNS or columns[0].size < FEWEST_BY_COLUMNS:
+    """As NumPy multiplies, one after the other; of short rows, column by column, which is what NumPy is fast at: the
+    bits are the same, but of complex numbers, whose product has others as a reduction, and of float16.
+    """
+    if dtype.char not in "fd" or len(axes) != 1 or not (
+            1 < local.shape[axes[0]] <= LONGEST_BY_COLUMNS and local.size >= FEWEST_BY_COLUMNS * local.shape[axes[0]]):
         return np.multiply.reduce(local, axes, dtype)
+    columns = np.moveaxis(local, axes[0], 0)
     found = np.multiply(columns[0], columns[1], dtype=dtype)
     for column in columns[2:]:
         np.multiply(found, column, out=found)

@@ -24,6 +24,7 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from pgaspy.host.words import listed
+from pgaspy.job import abandoned
 from pgaspy.job.failures import DivergenceError
 from pgaspy.planning.trees import flood_targets
 from pgaspy.supervision.contents import Contents
@@ -47,9 +48,6 @@ PATIENCE_SECONDS = 60
 
 REMEDY = ("All of them make the same calls on global arrays. What one does alone, as to print,\n"
           "it does with values that all have read, x = float(A.sum()), or with its part, A.local().")
-
-_unanswered: list[MPI.Request] = []
-"""What is waited for no more: its memory stays as it is, as the others may answer after all."""
 
 UNKNOWN = 0
 """In the place of the digest of an operation."""
@@ -233,7 +231,7 @@ class Checker:
             said = self._said(int(first[0]))
             own[:len(said)] = said
             answered = _wait(comm.Iallgather(np.frombuffer(own, np.uint8), reports))
-        _unanswered.extend(alarms)
+        abandoned.keep(alarms)
         MPI.Request.Testall(alarms)
         if answered:
             said_by_all = [json.loads(bytes(report).rstrip(b"\0")) for report in reports]
@@ -303,7 +301,7 @@ def _poll_until(request: MPI.Request, poll: Callable[[], None]) -> None:
             poll()
             time.sleep(1e-4)
     except BaseException:
-        _unanswered.append(request)
+        abandoned.keep([request])
         raise
 
 
@@ -312,7 +310,7 @@ def _wait(request: MPI.Request) -> bool:
     stop = time.monotonic() + PATIENCE_SECONDS
     while not request.Test():
         if time.monotonic() > stop:
-            _unanswered.append(request)
+            abandoned.keep([request])
             return False
         time.sleep(1e-3)
     return True

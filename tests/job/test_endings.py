@@ -257,9 +257,9 @@ if MPI.COMM_WORLD.rank == 0:
         try:
             pg.ones(10)
         except RuntimeError as error:
-            os._exit("is a fork of one" in str(error))
+            os._exit("is a fork of one" not in str(error))
         os._exit(3)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 assert pg.arange(10).sum() == 45
 """
 

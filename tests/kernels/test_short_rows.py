@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import pgaspy as pg
+from pgaspy.kernels.bindings import OTHER, OWN, SectionCopy, address
 from tests.together import collectively
 
 pytestmark = pytest.mark.mpi
@@ -63,10 +64,13 @@ def test_short_rows(shape: tuple[int, ...], axis: int, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("axis", [0, 1])
-def test_products_of_short_rows(axis: int) -> None:
-    x = RNG.normal(size=(1000, 7))
-    a, x = (pg.array(x), x) if axis else (pg.array(x.T.copy()), x.T.copy())
+@pytest.mark.parametrize("dtype", "fdFD")
+def test_products_of_short_rows(axis: int, dtype: str) -> None:
+    x = RNG.normal(size=(4000, 7)) + (RNG.normal(size=(4000, 7)) * 1j if dtype in "FD" else 0)
+    x = x.astype(dtype) if axis else x.astype(dtype).T.copy()
+    a = pg.array(x)
     collectively(np.array_equal(a.prod(axis=axis).gather(), np.multiply.reduce(x, axis)))
+    collectively(np.prod(pg.array(x[0, 0])).item() == a[:1, :1].prod(axis=()).item() == x[0, 0])
     huge = np.tile([1e200, 1e200, 1e-300], (300, 1))
     collectively(np.allclose(pg.array(huge if axis else huge.T.copy()).prod(axis=axis).gather(), 1e100))
 
@@ -79,3 +83,20 @@ def test_rolls_of_short_rows(shape: tuple[int, ...], shifts: Any, axes: Any, dty
     found, reversed_ = pg.roll(pg.array(x), shifts, axes), pg.roll(pg.array(x)[::-1], shifts, axes)
     collectively(np.array_equal(found.gather(), np.roll(x, shifts, axes))
                  and np.array_equal(reversed_.gather(), np.roll(x[::-1], shifts, axes)))
+
+
+@pytest.mark.parametrize("n", [1023, 1024, 1087, 5000])
+@pytest.mark.parametrize("behind", [0, 1, 8, 33, 63, 64, 4088])
+def test_rows_are_copied_a_few_bytes_behind(n: int, behind: int) -> None:
+    """Of bytes, in several rows, from the beginning of a page to so many bytes behind that of another one."""
+    source, target = (np.empty((3, 8192) if k else (4, 8192), np.uint8) for k in (1, 0))
+    source[...] = RNG.integers(0, 256, source.shape)
+    target[...] = 7
+    to = target.reshape(-1)[(address(source) - address(target)) % 4096 + behind:][:3 * 8192].reshape(3, 8192)[:, :n]
+    expected = target.copy()
+    copied = expected.reshape(-1)[(address(source) - address(target)) % 4096 + behind:][:3 * 8192].reshape(3, 8192)
+    copied[:, :n] = source[:, :n]
+    one, rows = np.array([[0, 1, 0, 1, n]], np.int64), np.array([[0, 1, 0, 1, 3]], np.int64)
+    call = SectionCopy(1, [rows, one], to.strides, OWN, source.strides, OTHER)
+    call.call(address(to), address(source))
+    assert np.array_equal(target, expected)

@@ -159,3 +159,14 @@ def test_what_is_refused() -> None:
     raises_everywhere(TypeError, "numbers as results", lambda: pg.vectorize(str)(A))
     raises_everywhere(ValueError, "broadcast", lambda: pg.vectorize(below)(A, A[0, :2]))
     raises_everywhere(ValueError, "1 condition", lambda: pg.piecewise(A, [A > 0], [1, 2, 3]))
+
+
+@pytest.mark.parametrize("shape", [(6, 4), (300, 400)])
+def test_functions_are_called_before_what_they_refer_to_changes(shape: tuple[int, int]) -> None:
+    x, found = pg.ones(shape), []
+    for k in range(3):
+        found.append((pg.apply_along_axis(lambda v: v * k, 0, x),  # noqa: B023
+                      pg.vectorize(lambda v: v + k)(x)))  # noqa: B023
+    for k, (product, total) in enumerate(found):
+        assert_equal(product, np.full(shape, 1.0 * k))
+        assert_equal(total, np.full(shape, 1.0 + k))

@@ -11,6 +11,7 @@ import pytest
 
 import pgaspy as pg
 from pgaspy.execution import recording
+from pgaspy.kernels import bindings
 from pgaspy.scheduling import fused_code
 from tests.flushes import kernels_of
 from tests.layouts import NAMES, layout_of
@@ -188,11 +189,11 @@ def test_kernels_have_limits() -> None:
     for k in range(3 * fused_code.MAX_STEPS):
         b = b + (k % 3)
     assert_equal(b, np.arange(4.0 * N) + fused_code.MAX_STEPS * 3)
-    arrays = [a * k for k in range(2 * fused_code.MAX_OPERANDS)]
+    arrays = [a * k for k in range(2 * bindings.MAX_PROGRAM_OPERANDS)]
     total = arrays[0]
     for other in arrays[1:]:
         total = total + other
-    assert_equal(total, np.arange(4.0 * N) * sum(range(2 * fused_code.MAX_OPERANDS)))
+    assert_equal(total, np.arange(4.0 * N) * sum(range(2 * bindings.MAX_PROGRAM_OPERANDS)))
 
 
 def check_what_is_read_early(sent_of: Callable[[Any, Any], Any]) -> None:
