@@ -33,6 +33,7 @@ from pgaspy.operands import (
     check_order,
     dtype_of_cast,
     has_arrays,
+    is_masked,
     native,
     refuse_masked,
     refuse_truths,
@@ -1092,7 +1093,7 @@ class GlobalArray:
         if isinstance(value, GlobalArray):
             if value.ndim:
                 raise ValueError("setting an array element with a sequence.")
-        elif np.ndim(value):
+        elif np.ndim(value) or is_masked(value):
             element = np.empty(1, self.dtype)
             element.fill(value)
             value = element[0]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import threading
 from collections.abc import Callable
 from importlib import import_module
 from importlib.machinery import PathFinder
@@ -97,9 +98,15 @@ def call(library: str, name: str, *arguments: int | bytes | NDArray[Any]) -> int
 
 @cached
 def _libraries() -> dict[str, Any]:
-    found = {name: _extension(f"cython_{name}") for name in ("blas", "lapack")}
-    limit_blas()  # which may have come with these, after the cores were shared out
-    return found
+    with _one_at_a_time:
+        if not _extensions:
+            _extensions.update({name: _extension(f"cython_{name}") for name in ("blas", "lapack")})
+            limit_blas()  # which may have come with these, after the cores were shared out
+    return _extensions
+
+
+_extensions: dict[str, Any] = {}
+_one_at_a_time = threading.Lock()
 
 
 def _extension(name: str) -> Any:

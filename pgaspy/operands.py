@@ -25,8 +25,8 @@ from pgaspy.supervision.recorder import take
 
 __all__ = [
     "PARTS_FROM_BYTES", "WEAK", "Elements", "Operand", "as_base_view", "as_element", "as_extents", "as_numbers",
-    "as_numpy", "check_device", "check_dtype", "check_order", "described", "dtype_of_cast", "has_arrays", "native",
-    "operand_from_numpy", "own_part", "refuse_masked", "refuse_truths", "with_parts",
+    "as_numpy", "check_device", "check_dtype", "check_order", "described", "dtype_of_cast", "has_arrays", "is_masked",
+    "native", "operand_from_numpy", "own_part", "refuse_masked", "refuse_truths", "with_parts",
 ]
 
 WEAK = (int, float, complex)
@@ -54,9 +54,14 @@ def described(x: Any) -> tuple[Any, Any]:
 
 
 def refuse_masked(x: Any) -> None:
-    """Raise TypeError for masked arrays, which there are only where the program has imported them."""
-    if "numpy.ma" in sys.modules and isinstance(x, np.ma.MaskedArray):
+    """Raise TypeError for masked arrays."""
+    if is_masked(x):
         raise TypeError("masked arrays are not supported, as their masks would be lost: use where(mask, x, y)")
+
+
+def is_masked(x: Any) -> bool:
+    """Whether something is a masked array, which there are only where the program has imported them."""
+    return "numpy.ma" in sys.modules and isinstance(x, np.ma.MaskedArray)
 
 
 def check_device(device: str | None) -> None:
@@ -122,7 +127,7 @@ def as_element(x: Any, dtype: np.dtype[Any]) -> Any:
     """What NumPy has as an element of a dtype. It refuses what is no number, or warns of an array of one, as older ones
     do; but a sequence is a truth value, and so is an array of one.
     """
-    if isinstance(x, list | tuple | range) and not has_arrays(x):
+    if (isinstance(x, list | tuple | range) and not has_arrays(x)) or is_masked(x):
         found = np.zeros(1, dtype)
         found[0] = x
         return found[0]

@@ -304,3 +304,18 @@ def test_dates_are_no_integers(key: Any) -> None:
             np.zeros(3, dtype)[key] = np.datetime64("2020-01-01")
         raises_everywhere(TypeError, re.escape(str(refused.value)),
                           lambda dtype=dtype: pg.zeros(3, dtype).__setitem__(key, np.datetime64("2020-01-01")))
+
+
+@pytest.mark.parametrize("n", [5, 90_000])
+def test_masked_elements_are_what_numpy_makes_of_them(n: int) -> None:
+    found, expected = pg.ones(n), np.ones(n)
+    for x in found, expected:
+        with pytest.warns(UserWarning, match="masked element to nan"):
+            x[2] = np.ma.masked
+        x[:2] = np.ma.masked
+        x[3] = np.ma.masked_array(7.0, mask=False)
+    collectively(np.array_equal(found.gather(), expected, equal_nan=True))
+    with pytest.warns(UserWarning, match="masked element to nan"):
+        found.fill(np.ma.masked)
+    collectively(np.isnan(found.gather()).all())
+    raises_everywhere(np.ma.MaskError, "Cannot convert masked", lambda: pg.ones(n, int).__setitem__(1, np.ma.masked))

@@ -46,6 +46,8 @@ OF_THE_PROCESS = {
     "execution.progress._helper": "the thread that makes progress",
     "execution.progress._is_over": "the thread that makes progress",
     "execution.schedules._phases": "what the interpreter's collector of garbage is doing",
+    "fortran._extensions": "the functions of BLAS and LAPACK",
+    "fortran._one_at_a_time": "the thread that imports them",
     "job.abandoned._kept": "messages of a job that has ended may still arrive there",
     "job.endings._comm_of_errors": "how the process ends",
     "job.endings._failure": "how the process ends",
