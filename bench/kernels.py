@@ -23,8 +23,10 @@ NARROW: dict[str, tuple[str, Any]] = {
     "bools.sum()": ("?", lambda x: float(x.sum())), "bools.mean()": ("?", lambda x: float(x.mean())),
     "~bools": ("?", np.invert), "bools.astype(float)": ("?", lambda x: x.astype(float)),
     "bytes.sum()": ("b", lambda x: float(x.sum())), "(bytes == 1).sum()": ("b", lambda x: float((x == 1).sum())),
+    "bytes.max()": ("b", lambda x: int(x.max())), "maximum(bools, bools)": ("?", lambda x: np.maximum(x, x[::-1])),
+    "complex.copy()": ("D", lambda x: x.copy()), "where(complex)": ("D", lambda x: np.where(x.real > 0, x, 1j)),
 }
-"""What is done with elements of a byte each: a type, and a function of an array of it."""
+"""What is done with elements of a byte, or of two numbers each: a type, and a function of an array of it."""
 
 SHORT_ROWS: dict[str, Any] = {
     name: partial(getattr(np, name), axis=1) for name in ("sum", "max", "argmin", "cumsum", "prod")}
@@ -82,6 +84,14 @@ def main() -> None:
         ours, numpys = in_turns(partial(function, pg.array(narrow)), partial(function, narrow), before=pg.sync)
         results.append(Result(name, N / median(ours) / 1e9, "G elements/s", "NumPy", N / median(numpys) / 1e9,
                               ratio(ours, numpys)))
+    square = x[:1_000_000].reshape(1000, 1000)
+    S = pg.array(square)
+    ours, numpys = in_turns(lambda: S @ S.T, lambda: square @ square.T, before=partial(sleep, QUIET))
+    results.append(Result("matrix @ its transposed", 2 / median(ours), "GFlop/s", "NumPy", 2 / median(numpys),
+                          ratio(ours, numpys)))
+    ours, numpys = in_turns(lambda: np.roll(V, 1, axis=1), lambda: np.roll(v, 1, axis=1), before=pg.sync)
+    results.append(Result("roll(matrix, 1, axis=1)", 2 * v.nbytes / median(ours) / 1e9, "GB/s", "NumPy",
+                          2 * v.nbytes / median(numpys) / 1e9, ratio(ours, numpys)))
     points = x[:3_000_000].reshape(-1, 3)
     for name, function in SHORT_ROWS.items():
         ours, numpys = in_turns(partial(function, pg.array(points)), partial(function, points), before=pg.sync)

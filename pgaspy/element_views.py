@@ -23,6 +23,7 @@ from pgaspy.operands import check_dtype
 from pgaspy.planning.view import ArrayInKey, View
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.functions import IMAG, PUT_IMAG, PUT_REAL, REAL, Function, bits_as, put_bits
+from pgaspy.scheduling.operations import BaseView
 
 __all__ = ["imag", "real"]
 
@@ -189,9 +190,10 @@ class SmallElementView(ElementView):
         return self._elements.dtype
 
     def _plain(self) -> GlobalArray:
-        if small.is_on and (found := small.copied(self)) is not None:
-            return of_elements(found[0], small.source_of_copy(self._array))
-        return super()._plain()
+        if not small.is_on or (found := small.copied(self, keeps_order=True)) is None:
+            return super()._plain()
+        elements, source = found
+        return of_elements(elements, source if isinstance(source, BaseView) else small.source_of_copy(self._array))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if not (small.is_on and is_assigned(self, key, value)):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
+from pgaspy.alone import small
 from tests.together import assert_equal, collectively, raises_everywhere
 
 pytestmark = pytest.mark.mpi
@@ -294,3 +295,20 @@ def test_who_shares_memory() -> None:
     assert not pg.may_share_memory(a[:4], a[4:])
     with pytest.raises(TypeError, match="local parts"):
         pg.shares_memory(pg.ones(3), np.ones(3))
+
+
+@pytest.mark.skipif(pg.SIZE > 1, reason="is of one process")
+@pytest.mark.parametrize("part", [
+    lambda a: a.T.real, lambda a: a.imag, lambda a: a.T[::-1, 1:].imag, lambda a: a[:, 2].real, lambda a: a[None].T.imag,
+    lambda a: a[1, 1].real])
+def test_what_is_computed_of_parts_lies_as_they_do_in_all_tiers(part: Callable[[Any], Any]) -> None:
+    x = np.random.default_rng(0).normal(size=(30, 5)) + 1j
+    a = pg.array(x)
+    for function in np.square, np.negative, np.isnan, lambda v: np.add(v, 1), lambda v: np.maximum(v, 0):
+        found = function(part(a))
+        with small.passed_over():
+            expected = function(part(a))
+            np.testing.assert_array_equal(expected.gather(), function(part(x)))
+        np.testing.assert_array_equal(found.gather(), function(part(x)))
+        assert found.layout == expected.layout
+        assert not found.ndim or found.local().strides == expected.local().strides
