@@ -299,8 +299,8 @@ def test_who_shares_memory() -> None:
 
 @pytest.mark.skipif(pg.SIZE > 1, reason="is of one process")
 @pytest.mark.parametrize("part", [
-    lambda a: a.T.real, lambda a: a.imag, lambda a: a.T[::-1, 1:].imag, lambda a: a[:, 2].real, lambda a: a[None].T.imag,
-    lambda a: a[1, 1].real])
+    lambda a: a.T.real, lambda a: a.imag, lambda a: a.T[::-1, 1:].imag, lambda a: a[:, 2].real,
+    lambda a: a[None].T.imag, lambda a: a[1, 1].real])
 def test_what_is_computed_of_parts_lies_as_they_do_in_all_tiers(part: Callable[[Any], Any]) -> None:
     x = np.random.default_rng(0).normal(size=(30, 5)) + 1j
     a = pg.array(x)
