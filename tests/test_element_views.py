@@ -297,6 +297,7 @@ def test_who_shares_memory() -> None:
         pg.shares_memory(pg.ones(3), np.ones(3))
 
 
+@pytest.mark.every
 @pytest.mark.skipif(pg.SIZE > 1, reason="is of one process")
 @pytest.mark.parametrize("part", [
     lambda a: a.T.real, lambda a: a.imag, lambda a: a.T[::-1, 1:].imag, lambda a: a[:, 2].real,
