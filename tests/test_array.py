@@ -233,7 +233,7 @@ def test_all_of_numpys_methods_say_so() -> None:
     a = pg.array(X)
     raises_everywhere(TypeError, "divide.reduceat.*not known to be associative", lambda: np.divide.reduceat(a, [0, 1]))
     raises_everywhere(TypeError, "divide.reduce.*not associative", lambda: np.divide.reduce(a))
-    raises_everywhere(TypeError, "lcm.reduce.*no identity", lambda: np.lcm.reduce(a.astype(int)))
+    raises_everywhere(TypeError, "lcm.reduce.*not associative", lambda: np.lcm.reduce(a.astype(int)))
 
 
 def test_other_types_may_take_over() -> None:
