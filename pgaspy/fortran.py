@@ -98,15 +98,9 @@ def call(library: str, name: str, *arguments: int | bytes | NDArray[Any]) -> int
 
 @cached
 def _libraries() -> dict[str, Any]:
-    with _one_at_a_time:
-        if not _extensions:
-            _extensions.update({name: _extension(f"cython_{name}") for name in ("blas", "lapack")})
-            limit_blas()  # which may have come with these, after the cores were shared out
-    return _extensions
-
-
-_extensions: dict[str, Any] = {}
-_one_at_a_time = threading.Lock()
+    found = {name: _extension(f"cython_{name}") for name in ("blas", "lapack")}
+    limit_blas()  # which may have come with these, after the cores were shared out
+    return found
 
 
 def _extension(name: str) -> Any:
@@ -138,7 +132,12 @@ def address_of(library: str, name: str) -> int:
 
 
 def _capsule(library: str, name: str) -> object:
-    return _libraries()[library].__pyx_capi__[name]
+    with _one_at_a_time:
+        return _libraries()[library].__pyx_capi__[name]
+
+
+_one_at_a_time = threading.Lock()
+"""Threads must not import the libraries at the same time."""
 
 
 def _signature(capsule: object) -> bytes:

@@ -428,7 +428,7 @@ def _positions(name: str, local: NDArray[Any], axis: int) -> NDArray[np.intp]:
     found = np.empty(rows.shape[:-1], np.intp)
     apart = [abs(rows.strides[d]) for d in range(found.ndim) if found.shape[d] > 1]
     side_by_side = rows.shape[-1] <= LONGEST_SIDE_BY_SIDE or abs(rows.strides[-1]) > min(apart, default=0)
-    if side_by_side and found.size >= FEWEST_SIDE_BY_SIDE and bindings.find_positions(name, rows, rows.ndim - 1, found):
+    if side_by_side and found.size >= FEWEST_SIDE_BY_SIDE and bindings.find_positions(name, rows, found):
         return found
     n_threads = n_threads_for(local.size) if found.ndim else 1
     if n_threads == 1:

@@ -663,14 +663,11 @@ def take_along(source: np.ndarray, indices: np.ndarray, axis: int, out: np.ndarr
         raise TypeError(f"no elements of {out.itemsize} bytes are taken")
 
 
-def find_positions(name: str, array: np.ndarray, axis: int, out: np.ndarray) -> bool:
-    """Store `np.argmin` or `np.argmax` along a dimension; whether it is, as it is of numbers that have such kernels."""
-    _check_ndim(array.ndim)
-    shape, strides = [*array.shape], [*array.strides]
-    n, stride = shape.pop(axis), strides.pop(axis)
-    kind = array.dtype.char.encode()
-    return lib.pg_find_positions(kind, name == "argmax", n, stride, len(shape), shape, [*strides, *out.strides],
-                                 address(array), address(out)) == 0
+def find_positions(name: str, rows: np.ndarray, out: np.ndarray) -> bool:
+    """Store `np.argmin` or `np.argmax` of the last dimension; whether it is, as it is of numbers that have kernels."""
+    _check_ndim(rows.ndim)
+    return lib.pg_find_positions(rows.dtype.char.encode(), name == "argmax", rows.shape[-1], rows.strides[-1], out.ndim,
+                                 out.shape, [*rows.strides[:-1], *out.strides], address(rows), address(out)) == 0
 
 
 def philox(counter: Sequence[int], key: Sequence[int]) -> list[int]:
