@@ -1,4 +1,7 @@
-"""What fails on one process fails on all: the first failures are exchanged, and raised together."""
+"""What fails on one process fails on all: the first failures are exchanged, and raised together.
+
+Files may take long, so processes wait for one another where they learn that one of them was interrupted.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from mpi4py import MPI
 
 from pgaspy.fileio.paths import absolute
 from pgaspy.job.procgrid import world
+from pgaspy.supervision.recorder import meet
 
 __all__ = ["Failures", "on_first_rank"]
 
@@ -30,6 +34,7 @@ def on_first_rank(function: Callable[[], T]) -> T:
             if isinstance(error, OSError):
                 code, text = _described(error)
                 failure = OSError(code, text + _on(job.size, 1, [_here(job.rank)]), error.filename)
+    meet()
     result, failure = job.communicator.bcast((result, failure))
     if failure is not None:
         raise failure
@@ -55,6 +60,7 @@ class Failures:
     def raise_together(self, comm: MPI.Intracomm, name: str) -> None:
         """Raise what failed on the lowest rank, as an OSError that says where it failed, on every process. Collective.
         """
+        meet()
         n_failed = comm.allreduce(int(self.first is not None))
         if not n_failed:
             return

@@ -527,6 +527,25 @@ tried("goes on", lambda: float(A.sum()))
         f"rank {rank} goes on {JOB}KeyboardInterrupt: , on rank 0, at program.py:" for rank in range(2)}, done.stderr
 
 
+@pytest.mark.parametrize("call", ["pg.save('a.npy', A)", "pg.load('b.npy')"])
+def test_who_is_interrupted_while_it_moves_the_bytes_of_a_file_tells_the_others(tmp_path: Path, call: str) -> None:
+    done = job(tmp_path, AT_ONCE + f"""
+pg.save("b.npy", A)
+if pg.RANK == 0:
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    os.preadv = os.pwritev = lambda *_: signal.setitimer(signal.ITIMER_REAL, 0.3) and None or time.sleep(60)
+tried("waits", lambda: {call})
+tried("goes on", lambda: float(A.sum()))
+say("sees", *sorted(os.listdir()))
+""")
+    assert done.returncode
+    found = lines(done)
+    assert "rank 0 waits KeyboardInterrupt" in found
+    assert {line for line in found if "goes on" in line} == {
+        f"rank {rank} goes on {JOB}KeyboardInterrupt: , on rank 0, at program.py:" for rank in range(2)}, done.stderr
+    assert "rank 0 sees b.npy program.py said" in found  # and not what was begun
+
+
 AT_THE_END = AT_ONCE + """
 from pgaspy.kernels import bindings
 from pgaspy.scheduling.operations import Computed
