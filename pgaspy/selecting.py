@@ -50,7 +50,7 @@ def _brought_within(indices: Any, extent: int, mode: Mode) -> Any:
     """Indices with those beyond an extent wrapped round or clipped; as they are, where they are to be refused."""
     _check_mode(mode)
     given, indices = indices, as_indices(indices)
-    if indices.dtype == np.uint64 and not hasattr(given, "dtype"):  # of integers beyond those of an index
+    if indices.dtype.kind in "uf" and not hasattr(given, "dtype"):  # NumPy makes an index of each number in a list
         indices = as_numpy(given, np.int64)
     if indices.dtype.kind not in "iub":
         raise _no_cast(indices.dtype, np.dtype(np.intp), "safe")
@@ -130,6 +130,8 @@ def take(a: Any, indices: Any, axis: int | None = None, out: GlobalArray | None 
     a = as_global(a)
     _check_safe(out, a.dtype)
     refuse_truths(axis)
+    if axis is None and a.ndim == 1:
+        axis = 0  # the same, and there a plain section
     if axis is None or (not a.ndim and axis in (0, -1)):
         selection = counted(a._view, flat := _brought_within(indices, a.size, mode))
         is_one = isinstance(flat, np.ndarray) and not flat.ndim

@@ -158,6 +158,15 @@ def test_narrow_indices_of_many_elements(mode: str, indices: Any) -> None:
     assert_equal(pg.choose(indices, [indices, x[0]], mode=mode), np.choose(indices, [indices, x[0]], mode=mode))
 
 
+@pytest.mark.parametrize("size", [50, 70_000])
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])
+@pytest.mark.parametrize("indices", [[1.5, 2.5], 1.5, [], [True, False], [[0, -1], [3, 4]]], ids=repr)
+def test_indices_in_lists(size: int, mode: str, indices: Any) -> None:
+    """Of floats, NumPy takes the integers in them; of small arrays, it is NumPy that is called."""
+    x = np.arange(float(size))
+    assert_equal(pg.take(pg.array(x), indices, mode=mode), np.take(x, indices, mode=mode))
+
+
 def test_methods() -> None:
     a, x = as_global(X, 1), X.copy()
     assert_equal(a.take(ROWS, axis=1), x.take(ROWS, axis=1))
