@@ -26,42 +26,45 @@ _SUMMED_AS_INTEGERS = (np.dtype(bool), np.dtype(np.int8), np.dtype(np.int16))
 
 def mean(base: Base, view: View, axis: Any = None, *, dtype: Any = None, keepdims: bool = False,
          where: Any = True, out: Any = None) -> BaseView:
-    """The arithmetic mean over `axis`; of integers in float64, of float16 by way of float32, else as of what goes to an
-    array `out`. Collective.
+    """The arithmetic mean over `axis`; of integers in float64, of float16 by way of float32, divided in the dtype of an
+    array `out` that it goes to. Collective.
     """
     dtype = result_dtype = None if dtype is None else np.dtype(dtype)
     if dtype is None and base.dtype.kind in "iub":
         result_dtype = np.dtype(float)
         dtype = summed_as(base.dtype) if where is True else result_dtype
     elif dtype is None and base.dtype == np.float16:
-        dtype, result_dtype = np.dtype(np.float32), base.dtype if out is None else None
-    total = ufunc_reduce(np.add, base, view, axis, dtype, keepdims, where=where, out=out)
+        dtype, result_dtype = np.dtype(np.float32), base.dtype
+    total = _summed(base, view, axis, dtype, keepdims, where, out)
     quotient = _quotient(total, _count(view, axis, keepdims, where))
-    if result_dtype in (None, quotient.base.dtype) or quotient.base.dtype.kind == "m":
+    if out is not None or result_dtype in (None, quotient.base.dtype) or quotient.base.dtype.kind == "m":
         return quotient
     return copied(*quotient, dtype=result_dtype)
 
 
 def var(base: Base, view: View, axis: Any = None, *, dtype: Any = None, ddof: float = 0, keepdims: bool = False,
         where: Any = True, center: Any = NO_VALUE, out: Any = None) -> BaseView:
-    """The mean squared distance from the mean over `axis`, with divisor `n - ddof`; in the dtype of what goes to an
-    array `out`. Collective.
+    """The mean squared distance from the mean over `axis`, with divisor `n - ddof`; divided in the dtype of an array
+    `out` that it goes to. Collective.
     """
     if isinstance(ddof, np.generic):
         ddof = ddof.item()
     if center is NO_VALUE:
-        center = mean(base, view, axis, dtype=dtype, keepdims=True, where=where, out=out)
+        target: Any = getattr(out, "dtype", None)
+        is_wide = target is not None and dtype is None and {base.dtype.kind, target.kind} <= {"f", "c"}
+        center = mean(base, view, axis, dtype=np.result_type(base.dtype, target) if is_wide else dtype, keepdims=True,
+                      where=where)
     distance = apply(np.subtract, BaseView(base, view), center)
     if distance.base.dtype.kind == "c":
         squares = apply(REAL, apply(np.multiply, distance, apply(np.conjugate, distance)))
     else:
         squares = apply(np.square, distance)
-    total = ufunc_reduce(np.add, *squares, axis, dtype, keepdims, where=where, out=out)
+    total = _summed(*squares, axis, dtype, keepdims, where, out)
     count = _count(view, axis, keepdims, where)
     if where is not True:
         return _quotient(total, apply(np.maximum, apply(np.subtract, count, ddof), 0))
     quotient = _quotient(total, count - ddof if count > ddof else 0)
-    return quotient if dtype is None else copied(*quotient, dtype=total.base.dtype)
+    return quotient if dtype is None and out is None else copied(*quotient, dtype=total.base.dtype)
 
 
 def summed_as(dtype: np.dtype[Any]) -> np.dtype[Any] | None:
@@ -84,6 +87,14 @@ def std(base: Base, view: View, axis: Any = None, *, keeps_dtype: bool = False, 
     if variance.view.ndim:
         np.sqrt(np.ones(1, dtype), out=np.ones(1, dtype))  # raises NumPy's error
     return copied(*root, dtype=dtype)
+
+
+def _summed(base: Base, view: View, axis: Any, dtype: Any, keepdims: bool, where: Any, out: Any) -> BaseView:
+    """The sum in a dtype; as one of the dtype of an array `out`, where that is given, but for times."""
+    total = ufunc_reduce(np.add, base, view, axis, dtype, keepdims, where=where, out=out)
+    if out is None or out.dtype == total.base.dtype or "m" in (out.dtype.kind, total.base.dtype.kind):
+        return total
+    return copied(*total, dtype=out.dtype)
 
 
 def _quotient(total: BaseView, count: Any) -> BaseView:

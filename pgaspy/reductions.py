@@ -57,7 +57,8 @@ def ufunc_reduce(ufunc: np.ufunc, base: Base, view: View, axis: Any, dtype: DTyp
     Raises
     ------
     TypeError
-        For a ufunc that is not associative, or that has no loop for the dtype; for a mask that is not of booleans.
+        For a ufunc that is not associative, or that has no loop for the dtype; for a mask that is not of booleans; for
+        an `out` that is no global array.
     ValueError
         If there is nothing to reduce, or a mask, and neither an identity nor an initial value; if the mask does not
         broadcast.
@@ -74,6 +75,8 @@ def ufunc_reduce(ufunc: np.ufunc, base: Base, view: View, axis: Any, dtype: DTyp
                         "its result would depend on the layout. In order, along a dimension, it is what "
                         f"{ufunc.__name__}.accumulate ends with")
     axes = axes_of(view, axis)
+    if out is not None:
+        ufuncs.check_target(out, is_assigned=True)
     wanted = np.dtype(dtype) if dtype is not None else None if out is None else _dtype_for(ufunc, base.dtype, out.dtype)
     if wanted is not None:
         check_dtype(wanted)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -215,6 +216,46 @@ def test_out() -> None:
     of_integers = pg.zeros((5, 6), int)
     assert_equal(a.mean(axis=1, out=of_integers), x.mean(axis=1).astype(int))
     raises_everywhere(TypeError, "cast", lambda: a.std(axis=1, out=of_integers))
+
+
+@pytest.mark.parametrize(("name", "source", "dtype", "target"), [
+    ("mean", "b", "L", "d"), ("mean", "l", "e", "d"), ("var", "b", "e", "d"), ("std", "b", "e", "d"),
+    ("mean", "e", None, "d"), ("nanmean", "f", None, "d"), ("mean", "l", None, "f"), ("var", "b", "l", "f"),
+    ("nanstd", "b", "L", "d"), ("nanvar", "d", None, "f"), ("nanstd", "f", "f", "d"), ("mean", "d", "F", "D"),
+])
+def test_moments_are_divided_in_the_dtype_of_out(name: str, source: str, dtype: str | None, target: str) -> None:
+    x = np.array([[1, 2, 40], [3, 3, 7], [5, 1, 4], [1, 1, 2]], source)
+    found, expected = pg.zeros(4, target), np.zeros(4, target)
+    given: dict[str, Any] = {} if dtype is None else {"dtype": dtype}
+    getattr(pg, name)(pg.array(x), axis=1, out=found, **given)
+    getattr(np, name)(x, axis=1, out=expected, **given)
+    assert_equal(found, expected)
+
+
+def test_moments_of_nothing_are_not_numbers_in_out() -> None:
+    with np.errstate(invalid="ignore"):
+        found = pg.mean(pg.array([1.0, 2.0]), where=pg.array([False, False]), dtype=bool, out=pg.zeros((), "f"))
+    assert_equal(found, np.array(np.nan, "f"))
+
+
+@pytest.mark.parametrize("call", [pg.sum, pg.mean, pg.var, pg.std, pg.nanmean, pg.nanstd, pg.max])
+@pytest.mark.parametrize("target", [5, "x", [1.0], np.zeros(())], ids=repr)
+def test_out_is_a_global_array(call: Callable[..., Any], target: Any) -> None:
+    raises_everywhere(TypeError, "out= takes global arrays", lambda: call(pg.arange(3.0), out=target))
+
+
+def test_a_part_of_the_array_as_out() -> None:
+    x = np.array([[1, np.nan, 3], [np.nan, 5, 6], [7, 8, 10]])
+    for name in "nanmean", "nanvar", "nanstd", "mean", "var", "std":
+        a = pg.array(x)
+        getattr(pg, name)(a, axis=1, out=a[:, 1])
+        assert_equal(a[:, 1], getattr(np, name)(x, axis=1), exact=False)
+
+
+def test_the_dtype_of_integers_is_kept_where_nan_is_passed_over() -> None:
+    x = np.array([1, 2, 4], np.int8)
+    assert_equal(pg.nanstd(pg.array(x), dtype="L"), np.asarray(np.nanstd(x, dtype="L")))
+    raises_everywhere(TypeError, "sqrt", lambda: pg.nanstd(pg.array([x, x]), axis=1, dtype="L"))
 
 
 def test_a_result_is_an_array() -> None:

@@ -193,7 +193,7 @@ def nanmean(a: Any, axis: Axis = None, dtype: DTypeLike | None = None, out: Out 
     if a.dtype.kind not in "fc":
         return a.mean(axis, dtype, out, keepdims, where=where)
     _check_inexact(a, dtype, out)
-    total, n = _sum_and_count(a, axis, dtype, keepdims, where)
+    total, n = _sum_and_count(a, axis, dtype, out, keepdims, where)
     warn_later(n, np.less_equal, "Mean of empty slice")
     return _assigned(_divided(total, n).astype(total.dtype, copy=False), out)
 
@@ -237,13 +237,13 @@ def nanvar(a: Any, axis: Axis = None, dtype: DTypeLike | None = None, out: Out =
     if a.dtype.kind not in "fc":
         return a.var(axis, dtype, out, ddof, keepdims, where=where, mean=NO_VALUE if mean is None else mean)
     _check_inexact(a, dtype, out)
-    total, n = _sum_and_count(a, axis, dtype, True, where)
+    total, n = _sum_and_count(a, axis, dtype, None, True, where)
     mean = _divided(total, n).astype(total.dtype, copy=False) if mean is None else mean
     counted = _counted(a, where)
     distance: Any = pg.where(counted, (a - mean).astype(a.dtype, copy=False), 0)
     squares = (distance * distance.conj()).real if a.dtype.kind == "c" else np.square(distance)
-    found = squares.sum(axis, dtype, None, keepdims)
     free = counted.sum(axis, None, None, keepdims) - ddof
+    found = squares.sum(axis, dtype, out, keepdims)
     warn_later(free, np.less_equal, "Degrees of freedom <= 0 for slice.")
     return _assigned(pg.where(free > 0, _divided(found, free), np.nan).astype(found.dtype, copy=False), out)
 
@@ -260,7 +260,11 @@ def nanstd(a: Any, axis: Axis = None, dtype: DTypeLike | None = None, out: Out =
     >>> float(pg.nanstd(pg.array([1.0, pg.nan, 3.0])))
     1.0
     """
-    variance = nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
+    a = as_global(a)
+    if a.dtype.kind not in "fc":
+        return a.std(axis, dtype, out, ddof, keepdims, where=where, mean=NO_VALUE if mean is None else mean,
+                     correction=NO_VALUE if correction is None else correction)
+    variance = nanvar(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
     return _assigned(np.sqrt(variance), out)  # type: ignore[arg-type]
 
 
@@ -279,9 +283,11 @@ def _replaced(a: Any, number: Any, where: Any = True) -> pg.GlobalArray:
     return a if a.dtype.kind not in "fc" else pg.where(_counted(a, where), a, number)
 
 
-def _sum_and_count(a: pg.GlobalArray, axis: Axis, dtype: DTypeLike | None, keepdims: bool, where: Any) -> Any:
-    return (_replaced(a, 0, where).sum(axis, dtype, None, keepdims),
-            _counted(a, where).sum(axis, None, None, keepdims))
+def _sum_and_count(a: pg.GlobalArray, axis: Axis, dtype: DTypeLike | None, out: Out, keepdims: bool,
+                   where: Any) -> Any:
+    """The sum, in `out` where that is given, and of how many elements."""
+    n = _counted(a, where).sum(axis, None, None, keepdims)  # first, as `out` may be a part of the array
+    return _replaced(a, 0, where).sum(axis, dtype, out, keepdims), n
 
 
 def _without_all_nan(a: Any, number: float, axis: int | None) -> pg.GlobalArray:
@@ -293,7 +299,7 @@ def _without_all_nan(a: Any, number: float, axis: int | None) -> pg.GlobalArray:
 
 
 def _check_inexact(a: pg.GlobalArray, dtype: DTypeLike | None, out: Out) -> None:
-    for name, given in (("dtype", dtype), ("out", None if out is None else out.dtype)):
+    for name, given in (("dtype", dtype), ("out", getattr(out, "dtype", None))):
         if given is not None and a.dtype.kind in "fc" and np.dtype(given).kind not in "fc":
             raise TypeError(f"If a is inexact, then {name} must be inexact")
 
