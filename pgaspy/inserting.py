@@ -122,7 +122,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> GlobalAr
         a, axis = a.reshape(-1), 0
     d = normalize_axis_index(axis, a.ndim)
     n, values = a.shape[d], as_values(values, a.dtype)
-    if isinstance(obj, GlobalArray) and obj.ndim:
+    if isinstance(obj, GlobalArray):
         obj = obj.gather()
     indices = np.arange(*obj.indices(n)) if isinstance(obj, slice) else np.asarray(as_indices(obj))
     if indices.ndim > 1 or (indices.dtype == bool and not indices.ndim):

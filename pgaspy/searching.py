@@ -118,6 +118,7 @@ def _counted(a: GlobalArray, v: Any, side: Literal["left", "right"]) -> GlobalAr
     """By what comes before the values in each part of the array, which is sorted as well."""
     values = _as_whole(v)
     np.searchsorted(np.zeros(1, a.dtype), values, side)  # raises what is wrong, on all processes
+    values = _of_dtype(values, a.dtype)
     layout = a._view.own_layout
     if layout is None or layout.replica_axes:
         a = a.redistribute(Distribution("block"))
@@ -129,6 +130,17 @@ def _counted(a: GlobalArray, v: Any, side: Literal["left", "right"]) -> GlobalAr
     perform(count_part, write(counts), a)
     found = counts.sum(axis=0)
     return found.redistribute(v._layout_like()) if isinstance(v, GlobalArray) and v.ndim else found
+
+
+def _of_dtype(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Values in a dtype that has each of them, if it has: NumPy would cast all of what it searches in, not to another.
+    """
+    kinds = values.dtype.kind, dtype.kind
+    if values.dtype == dtype or not (set(kinds) <= {"i", "u"} or kinds == ("f", "f")):
+        return values
+    with np.errstate(all="ignore"):
+        cast = values.astype(dtype)
+    return cast if (cast == values).all() else values
 
 
 @taking_memory

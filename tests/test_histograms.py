@@ -229,6 +229,14 @@ def test_searches_for_little(dtype: str, distribution: str) -> None:
                 assert_equal(pg.searchsorted(A[::-1][::-1], pg.array(v), side), expected)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("v", [3, 300, -1, 2**63, [20, 20], [20.5], 1e300, [np.nan, 20], True], ids=repr)
+@pytest.mark.parametrize("dtype", ["b", "B", "l", "f", "d"])
+def test_searches_for_little_of_another_dtype(dtype: str, v: Any) -> None:
+    a = np.sort(np.arange(200) % 50).astype(dtype)
+    assert_equal(pg.searchsorted(pg.array(a), v), np.searchsorted(a, v))
+    assert_equal(pg.searchsorted(pg.array(a), pg.array(v), "right"), np.searchsorted(a, v, "right"))
+
+
 def test_arrays_that_are_changed_after_the_call() -> None:
     a, edges = pg.array(N), np.array([0.0, 2.0, 4.0, 12.0])
     before, own = edges.copy(), np.array([0.0, 3.0, 9.0])

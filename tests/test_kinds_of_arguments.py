@@ -118,6 +118,7 @@ def test_lists_of_indices() -> None:
                  np.take_along_axis(A, np.array([[0], [1], [5], [3]]), 1))
     assert_equal(pg.insert(pg.arange(3), [True, False, True], 7), np.insert(np.arange(3), np.array([0, 2]), 7))
     assert_equal(pg.insert(pg.array(A), pg.array([0, 3]), 7, axis=1), np.insert(A, [0, 3], 7, axis=1))
+    assert_equal(pg.insert(pg.array(A), pg.array(1), pg.array(A[:, 0]), 1), np.insert(A, 1, A[:, 0], 1))
 
 
 def test_parts_of_complex_numbers() -> None:

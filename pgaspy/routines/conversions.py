@@ -139,18 +139,19 @@ def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: s
     return pg.array(np.fromstring(string, np.dtype(dtype), count, sep=sep), layout=layout)
 
 
-def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: float = 10.0,
-             dtype: DTypeLike | None = None, *, layout: AnyLayout = None) -> pg.GlobalArray:
+@implements(np.logspace)
+def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0,
+             dtype: DTypeLike | None = None, axis: int = 0, *, layout: AnyLayout = None) -> pg.GlobalArray:
     """Values of which the logarithms are evenly spaced over [start, stop]. Collective.
 
     Parameters
     ----------
     start, stop
-        The logarithms of the first value and the last, numbers.
-    num, endpoint, layout
+        The logarithms of the first value and the last; or arrays of them, which broadcast.
+    num, endpoint, axis, layout
         As for `linspace`.
     base
-        Of the logarithms.
+        Of the logarithms; or an array, which broadcasts with those.
     dtype
         By default that of floating-point numbers.
 
@@ -165,19 +166,29 @@ def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: 
     >>> pg.logspace(0, 3, 4).gather()
     array([   1.,   10.,  100., 1000.])
     """
-    found: pg.GlobalArray = np.power(without_array(base), pg.linspace(start, stop, num, endpoint, layout=layout))
-    return found if dtype is None else found.astype(dtype, copy=False)
+    base = without_array(base)
+    if np.ndim(base):
+        base, start = as_global(base), as_global(start)
+        start = start + pg.zeros(base.shape, start.dtype)
+    found: pg.GlobalArray = np.power(base, pg.linspace(start, stop, num, endpoint, layout=layout))
+    return _as_last(found if dtype is None else found.astype(dtype, copy=False), axis)
 
 
-def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: DTypeLike | None = None, *,
-              layout: AnyLayout = None) -> pg.GlobalArray:
+def _as_last(found: pg.GlobalArray, axis: int) -> pg.GlobalArray:
+    """With the first dimension as another one."""
+    return found if axis == 0 else pg.moveaxis(found, 0, axis).copy()
+
+
+@implements(np.geomspace)
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: DTypeLike | None = None,
+              axis: int = 0, *, layout: AnyLayout = None) -> pg.GlobalArray:
     """Values of which each is a multiple of the one before, from start to stop. Collective.
 
     Parameters
     ----------
     start, stop
-        The first value and the last, numbers, also negative and complex ones.
-    num, endpoint, dtype, layout
+        The first value and the last, numbers, also negative and complex ones; or arrays of them, which broadcast.
+    num, endpoint, dtype, axis, layout
         As for `logspace`.
 
     Raises
@@ -191,18 +202,19 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     >>> pg.geomspace(1, 8, 4).gather()
     array([1., 2., 4., 8.])
     """
-    start, stop = without_array(start), without_array(stop)
-    if start == 0 or stop == 0:
+    ends = [x if isinstance(x, pg.GlobalArray) else np.asarray(x) for x in (without_array(start), without_array(stop))]
+    if is_any(ends[0] == 0) or is_any(ends[1] == 0):
         raise ValueError("Geometric sequence cannot include zero")
-    computed = np.result_type(start, stop, float(num), np.zeros((), dtype))
-    first, last = np.array([start, stop]).astype(computed)
-    sign = np.sign(first)
-    result = logspace(np.log10(first / sign), np.log10(last / sign), num, endpoint, dtype=computed, layout=layout)
+    computed = np.result_type(*(x.dtype for x in ends), float(num), np.zeros((), dtype))
+    first, last = (x.astype(computed) for x in ends)
+    sign: Any = np.sign(first)
+    first, last = first / sign, last / sign
+    result = logspace(np.log10(first), np.log10(last), num, endpoint, dtype=computed, layout=layout)
     if num > 0:
-        result[0] = first / sign
+        result[0] = first
         if num > 1 and endpoint:
-            result[-1] = last / sign
-    return (result * sign).astype(computed if dtype is None else dtype, copy=False)
+            result[-1] = last
+    return _as_last((result * sign).astype(computed if dtype is None else dtype, copy=False), axis)
 
 
 @implements(np.sort_complex)

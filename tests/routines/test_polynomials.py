@@ -45,10 +45,15 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "kaiser": lambda m, x: [m.kaiser(n, beta) for n in (0, 1, 2, 11) for beta in (0, 8.6)],
     "i0": lambda m, x: [m.i0(x(Y)), m.i0(x(P)), m.i0(x(Y.astype("f")))],
     "logspace": lambda m, x: [m.logspace(0, 2, 7), m.logspace(1, 3, 4, endpoint=False, base=2),
-                              m.logspace(0, 1, 3, dtype=int), m.logspace(0, 1, 0)],
+                              m.logspace(0, 1, 3, dtype=int), m.logspace(0, 1, 0),
+                              m.logspace(x(Q), 3, 4, axis=1), m.logspace(x(Q)[:, None], x(P), 2, base=2, axis=-2),
+                              m.logspace(0, 3, 4, base=x(np.array([2.0, 3, 4, 5]))),
+                              m.logspace(x(Q), 1, 2, base=x(Q)[:, None] ** 2 + 1)],
     "geomspace": lambda m, x: [m.geomspace(1, 1000, 7), m.geomspace(-1, -8, 4), m.geomspace(1j, 1000j, 4),
                                m.geomspace(1, 256, 9, dtype=int), m.geomspace(2, 3, 1),
-                               m.geomspace(1, 16, 4, endpoint=False)],
+                               m.geomspace(1, 16, 4, endpoint=False), m.geomspace(1, x(np.array([10, 20])), 3),
+                               m.geomspace(x(W[:, None]), [1, 5j], 5, axis=1), m.geomspace([1, 2], [[-3], [5j]], 1),
+                               m.geomspace(x(W[:0]), 2.0, 3), m.geomspace([1, 2], [4, 32], 0)],
 }
 
 
@@ -82,7 +87,8 @@ def test_what_is_refused() -> None:
     raises_everywhere(TypeError, "w and y", lambda: pg.polyfit(x, y, 1, w=x[1:]))
     raises_everywhere(ValueError, "must exceed", lambda: pg.polyfit(x[:3], y[:3], 2, cov=True))
     raises_everywhere(ValueError, "vector of zeros", lambda: pg.poly(y))
-    raises_everywhere(ValueError, "include zero", lambda: pg.geomspace(0, 1))
+    for stop in 1, x - x[0]:
+        raises_everywhere(ValueError, "include zero", lambda stop=stop: pg.geomspace(stop * 0, stop))
     raises_everywhere(TypeError, "complex", lambda: pg.i0(x + 1j))
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
