@@ -195,8 +195,9 @@ class Engine(ReadyNodes[Run]):
         if node.n_counted and counted >= node.n_counted:
             run.n_done += 1
         elif isinstance(node, TaskCall) and node.is_begun:
-            error = node.interrupted(run.memories)
-            run.spoil(node, self.poison(error, run.line_of(node)))
+            error, is_seen = node.interrupted(run.memories)
+            run.spoil(node, poison := self.poison(error, run.line_of(node)))
+            poison.is_seen = is_seen
             self._skip(run, node)
 
     def _skip(self, run: Run, node: Node) -> None:

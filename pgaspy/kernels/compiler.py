@@ -27,7 +27,7 @@ from pgaspy.kernels import codegen
 
 __all__ = ["Compiler", "CompilerError", "Terminated", "find"]
 
-FLAGS = ("-O3", "-mprefer-vector-width=512", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math",
+FLAGS = ("-O3", "-mprefer-vector-width=512", "-fopenmp-simd", "-fno-tree-pre", "-fno-math-errno", "-fno-trapping-math",
          "-ffp-contract=off", "-fwrapv", "-shared", "-fPIC", "-Wl,-z,defs", "-pipe")
 """As in `_build_kernels`, but a loop knows no threads, and nothing may be missing."""
 

@@ -133,8 +133,17 @@ def n_completed() -> int:
 
 
 def counted_call(function: Callable[..., Any], *arguments: Any) -> None:
-    """Call a function, and count it when it is complete."""
+    """Call a function, and count it when it is complete.
+
+    Raises
+    ------
+    StopIteration
+        If the function raises one: what calls it takes that for its own end, and forgets where it was raised.
+    """
+    n_before = len(_completed)
     _completed.extend(map(is_, starmap(function, (arguments,)), _NONE))
+    if len(_completed) == n_before:
+        raise StopIteration
 
 
 def forget_completed() -> None:
@@ -359,6 +368,7 @@ class TaskCall(Node):
     def __init__(self, value: int, arrays: Sequence[tuple[int, View]]) -> None:
         self.value, self.arrays = value, arrays
         self.is_begun = False  # the function is called, and may not be called again
+        self._exit: SystemExit | None = None
 
     def compute(self, memories: Memories) -> None:
         """See `Node`."""
@@ -368,15 +378,19 @@ class TaskCall(Node):
         self.is_begun = not value.may_be_repeated
         try:
             counted_call(function, *arguments)
+        except SystemExit as error:
+            self._exit = error
+            raise
         except Exception as error:
             if is_interrupt(error):
                 raise
             raise value.failed(error) from error
 
-    def interrupted(self, memories: Memories) -> Exception:
-        """What became of it, when it was interrupted after it had begun."""
-        found: Exception = memories[self.value].failed(KeyboardInterrupt("it was interrupted"))
-        return found
+    def interrupted(self, memories: Memories) -> tuple[Exception, bool]:
+        """What became of it, when it was interrupted after it had begun; and whether by itself, to end the program."""
+        leaves, self._exit = self._exit, None
+        error: Exception = memories[self.value].failed(leaves or KeyboardInterrupt("it was interrupted"))
+        return error, leaves is not None
 
     def name_in(self, memories: Memories) -> str:
         """See `Node`."""
