@@ -506,7 +506,7 @@ def copyto(dst: GlobalArray, src: Any, casting: str = "same_kind", where: Any = 
     Parameters
     ----------
     dst
-        The array that is written to.
+        The array that is written to; or NumPy's, if `src` has no dimensions.
     src
         What broadcasts to it.
     casting
@@ -529,6 +529,9 @@ def copyto(dst: GlobalArray, src: Any, casting: str = "same_kind", where: Any = 
     >>> A.gather()
     array([ 0,  1, -1, -1])
     """
+    if isinstance(dst, np.ndarray) and isinstance(src, GlobalArray) and not src.ndim:
+        np.copyto(dst, src.gather(), casting, where)  # for NumPy's full_like, too
+        return
     check_array(dst, "copyto")
     ufuncs.check_target(dst, is_assigned=True)
     given = src if type(src) in WEAK else as_array(src)

@@ -167,6 +167,15 @@ def test_indices_in_lists(size: int, mode: str, indices: Any) -> None:
     assert_equal(pg.take(pg.array(x), indices, mode=mode), np.take(x, indices, mode=mode))
 
 
+def test_numbers_in_arrays_of_numpy() -> None:
+    x, s = np.zeros(3), pg.ones(3).sum()
+    for number in s, pg.array(3.0):
+        np.copyto(x, number, where=[True, False, True])
+        collectively(x.tolist() == [3, 0, 3] and np.full_like(x, number).tolist() == [3, 3, 3])
+    raises_everywhere(TypeError, "same_kind", lambda: np.copyto(np.zeros(3, int), s))
+    raises_everywhere(TypeError, "a global array, not a ndarray", lambda: np.copyto(x, pg.ones(3)))
+
+
 def test_methods() -> None:
     a, x = as_global(X, 1), X.copy()
     assert_equal(a.take(ROWS, axis=1), x.take(ROWS, axis=1))

@@ -201,6 +201,20 @@ def test_what_a_task_raises() -> None:
     assert_equal(c, X + X[::-1])
 
 
+def stopping(x: Any) -> None:
+    x[...] = next(iter(()))
+
+
+def test_a_task_that_raises_stop_iteration_has_failed() -> None:
+    """Whatever calls it takes that for its own end."""
+    a, b = pg.array(X), pg.array(X)
+    pg.schedule(stopping, pg.write(a))
+    b += 1
+    raises_everywhere(pg.TaskError, "stopping, scheduled at .*, raised StopIteration", pg.sync)
+    raises_everywhere(pg.TaskError, "StopIteration", lambda: a + 1)
+    assert_equal(b, X + 1)
+
+
 def test_what_a_task_raises_on_one_process() -> None:
     a, b = pg.array(X), pg.array(X, layout=layout_of("cyclic(2)", SHAPE))
     for k in range(pg.SIZE):

@@ -119,6 +119,16 @@ if job.rank == 0:
     assert f"of 2: uncaught {error.partition('(')[0]}" in done.stderr
 
 
+@pytest.mark.parametrize(("n", "status"), [(1, 0), (1, 5), (2, 5)])
+def test_a_task_that_ends_the_program(tmp_path: Path, n: int, status: int) -> None:
+    (tmp_path / "program.py").write_text(
+        "import sys\nimport pgaspy as pg\nA = pg.zeros(4)\n"
+        f"pg.schedule(lambda x: sys.exit({status}), pg.update(A))\nfloat(A.sum())\n")
+    done = run_job(n, "program.py", cwd=tmp_path)
+    assert done.returncode == status
+    assert "TaskError" not in done.stderr
+
+
 @pytest.mark.parametrize("end", ["", "sys.exit(0)"])
 def test_a_kept_exception_ends_no_job(tmp_path: Path, end: str) -> None:
     """As debuggers keep one."""
