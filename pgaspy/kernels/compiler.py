@@ -27,9 +27,13 @@ from pgaspy.kernels import codegen
 
 __all__ = ["Compiler", "CompilerError", "Terminated", "find"]
 
-FLAGS = ("-O3", "-mprefer-vector-width=512", "-fopenmp-simd", "-fno-tree-pre", "-fno-math-errno", "-fno-trapping-math",
-         "-ffp-contract=off", "-fwrapv", "-shared", "-fPIC", "-Wl,-z,defs", "-pipe")
-"""As in `_build_kernels`, but a loop knows no threads, and nothing may be missing."""
+FLAGS = ("-O3", "-mprefer-vector-width=512", "-fopenmp-simd", "-fno-tree-pre", "-fno-thread-jumps",
+         "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fwrapv", "-shared", "-fPIC", "-Wl,-z,defs",
+         "-pipe")
+"""As in `_build_kernels`, but a loop knows no threads, and nothing may be missing. What is known on one path only is not
+followed there: of selections one behind the other, as in `minimum(maximum(x, 0), 1)`, that makes branches, and no
+vectors.
+"""
 
 SECONDS = 120
 """The longest that a compilation may take."""
