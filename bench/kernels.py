@@ -38,6 +38,11 @@ def summed_product(x: Any, y: Any, axis: int) -> Any:
     return (x * y).sum(axis=axis)
 
 
+def selected(x: Any, y: Any) -> Any:
+    """Selections one behind the other, in one loop."""
+    return np.minimum(np.maximum(np.maximum(x, y), y + 1), 2.0)
+
+
 def main() -> None:
     """Measure."""
     rng = np.random.default_rng(1)
@@ -65,6 +70,9 @@ def main() -> None:
     ours, numpys = in_turns(lambda: float(X @ Y), lambda: x @ y)
     results.append(Result("x @ y", 2 * x.nbytes / median(ours) / 1e9, "GB/s", "NumPy",
                           2 * x.nbytes / median(numpys) / 1e9, ratio(ours, numpys)))
+    ours, numpys = in_turns(lambda: selected(X, Y), lambda: selected(x, y), before=pg.sync)
+    results.append(Result("selections of selections", 3 * x.nbytes / median(ours) / 1e9, "GB/s", "NumPy",
+                          3 * x.nbytes / median(numpys) / 1e9, ratio(ours, numpys)))
     u, v = (a[:16_000_000].reshape(4000, 4000) for a in (x, y))
     U, V = pg.array(u), pg.array(v)
     for axis in 1, 0:

@@ -17,7 +17,7 @@ import pgaspy as pg
 from pgaspy import immediate
 from pgaspy.alone import small
 from pgaspy.execution import recording
-from pgaspy.execution.queue import Queue
+from pgaspy.execution.queue import MAX_PASSING, Queue
 from pgaspy.execution.tiers import GAIN_OF_NODES, GAINFUL_ELEMENTS, WORTH_RECORDING, Tiers
 from pgaspy.job.procgrid import begin_anew
 from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, MAX_ELEMENTS, WORK_OF_PLANNING
@@ -479,3 +479,23 @@ def test_equal_integers_of_other_names_are_computed_alike(dtypes: tuple[Any, Any
             a, x = (a * 3 - a[::-1]) % 1000, (x * 3 - x[::-1]) % 1000
         assert a.dtype == x.dtype
         assert_equal(a, x)
+
+
+def test_what_is_passed_by_what_is_small_is_executed_at_some_time() -> None:
+    """To see each time that it is not in the way takes longer; but not within a loop that records more meanwhile."""
+    if pg.SIZE > 1 or not recording.queue.overlaps:
+        pytest.skip("several processes record what is small, and in order nothing stays recorded")
+    pg.sync()
+    x, large = pg.ones((7, 4)), []
+    before = pg.stats().n_flushes
+    for _ in range(20):
+        large.append(pg.eye(300))
+        for _ in range(20):
+            x = x * 1.5
+    within = pg.stats().n_flushes - before
+    n_recorded = len(recording.queue.recorded)
+    for _ in range(2 * MAX_PASSING):
+        x = x * 0.5
+    assert (within, n_recorded) == (0, 20)
+    assert not recording.queue.recorded
+    assert all(float(one[7, 7]) == 1 for one in large)

@@ -42,6 +42,12 @@ Work = tuple[int, Sequence[int], Sequence[int], Sequence[int]]
 _is_called, _is_task = attrgetter("is_called"), attrgetter("is_task")
 
 
+MAX_PASSING = 64
+"""So often what is small is computed beside what is recorded, and does not use it, until that is executed: to see so
+takes ten times as long as what is small does.
+"""
+
+
 class StandIns(Protocol):
     """What a program gets in the place of elements that are not computed, as its job is simulated."""
 
@@ -65,13 +71,14 @@ class Queue(Flushing):
         What the program gets in the place of elements, where nothing is executed.
     """
 
-    __slots__ = ("_silent_state", "next_tag", "tiers")
+    __slots__ = ("_last_passed", "_n_passing", "_silent_state", "next_tag", "tiers")
     stand_ins: StandIns | None = None
 
     def __init__(self) -> None:
         super().__init__()
         self.next_tag = 0
         self.tiers = Tiers()
+        self._last_passed = self._n_passing = 0  # the number of the operation that was passed last, and how often
         self._silent_state: object = self  # of NumPy, which asks for no floating-point errors
 
     def begin(self, job: World) -> None:
@@ -161,18 +168,35 @@ class Queue(Flushing):
             return False
         if engine.failures and False in [poison.is_seen for poison in engine.failures]:
             return False
-        return state() is self._silent_state or not self.are_errors_asked()
+        if state() is not self._silent_state and self.are_errors_asked():
+            return False
+        return not self.recorded.fields or not self._is_passed_often() or not self._gives_way() or self.is_clear()
+
+    def _is_passed_often(self) -> bool:
+        """Note that what is small passes what is recorded; whether it has done so often since the last was recorded.
+
+        In a loop, it has at the same place in each iteration, so that what is executed together stays the same.
+        """
+        last = self.recorded.n_before + len(self.recorded)
+        if last != self._last_passed:
+            self._last_passed, self._n_passing = last, 0
+        self._n_passing += 1
+        return self._n_passing >= MAX_PASSING
 
     def clears(self) -> bool:
         """Execute what is recorded on this only process, unless tasks are; whether `is_clear` then."""
-        if not (self.engine.is_alone and self._may_execute()) or any(map(_is_task, self.recorded.recipes)):
+        if not self.engine.is_alone or (state() is not self._silent_state and self.are_errors_asked()):
             return False
-        if state() is not self._silent_state and self.are_errors_asked():
+        return self._gives_way() and self.is_clear()
+
+    def _gives_way(self) -> bool:
+        """Execute what is recorded on this only process, unless tasks are; whether it was."""
+        if not self._may_execute() or any(map(_is_task, self.recorded.recipes)):
             return False
         n_recorded = len(self.recorded)
         self.finish(raises=False)
         self.tiers.disturb(n_recorded)
-        return self.is_clear()
+        return True
 
     def may_compute(self, key: tuple[Any, ...], n_elements: int, storages: Sequence[Storage]) -> bool:
         """Whether to compute a call at once, not to record it: on one process, until that took as long as planning.

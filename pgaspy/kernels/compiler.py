@@ -30,8 +30,8 @@ __all__ = ["Compiler", "CompilerError", "Terminated", "find"]
 FLAGS = ("-O3", "-mprefer-vector-width=512", "-fopenmp-simd", "-fno-tree-pre", "-fno-thread-jumps",
          "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fwrapv", "-shared", "-fPIC", "-Wl,-z,defs",
          "-pipe")
-"""As in `_build_kernels`, but a loop knows no threads, and nothing may be missing. What is known on one path only is not
-followed there: of selections one behind the other, as in `minimum(maximum(x, 0), 1)`, that makes branches, and no
+"""As in `_build_kernels`, but a loop knows no threads, and nothing may be missing. What is known on some paths only is
+followed on none: of selections one behind the other, as in `minimum(maximum(x, 0), 1)`, that makes branches, and no
 vectors.
 """
 
