@@ -7,6 +7,7 @@ infinite, NaN, or has its larger part between 1/2 and 1.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,12 @@ __all__ = ["at_once", "dtype_of", "of_elements", "times", "values_of"]
 
 CHUNK = 1 << 14
 """Factors that are made pairs at a time, so that these stay in the cache."""
+
+BLOCKS = 64, 8
+"""Factors that are multiplied as they are, where that is possible, before pairs are made of their products."""
+
+LONG = CHUNK * BLOCKS[0]
+"""Factors of which either all blocks are, or none."""
 
 LONGEST_BY_COLUMNS, FEWEST_BY_COLUMNS = 16, 256
 """Factors of the longest rows, and the fewest rows, that are multiplied column by column."""
@@ -61,8 +68,10 @@ def of_elements(local: NDArray[Any], axes: tuple[int, ...], dtype: np.dtype[Any]
         return _as_pairs(found, 0)
     rows = local.transpose(*kept, *axes).reshape(*shape, -1)
     total = _pairs(np.ones(shape, dtype), 0)
-    for start in range(0, rows.shape[-1], CHUNK):
-        total = times(total, _of_rows(silently(rows[..., start:start + CHUNK].astype, dtype)))
+    for start in range(0, rows.shape[-1], LONG):
+        part = _of_blocks(rows[..., start:start + LONG], dtype)
+        for k in range(0, part.shape[-1], CHUNK):
+            total = times(total, _of_rows(silently(part[..., k:k + CHUNK].astype, dtype)))
     return total
 
 
@@ -97,6 +106,16 @@ def _of_rows(rows: NDArray[Any]) -> NDArray[Any]:
         pairs = _pairs(np.multiply.reduceat(pairs["factor"], starts, axis=-1), 0)
         exponent += pairs["exponent"].sum(-1)
     return _pairs(pairs["factor"][..., 0], exponent)
+
+
+def _of_blocks(rows: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The products of blocks along the last dimension, as large as may be if none over- or underflows."""
+    for n in BLOCKS:
+        starts = np.arange(0, rows.shape[-1], n)
+        found = unless_noted(partial(np.multiply.reduceat, rows, starts, axis=-1, dtype=dtype))
+        if found is not None:
+            return found
+    return rows
 
 
 def _n_at_once(dtype: np.dtype[Any]) -> int:
