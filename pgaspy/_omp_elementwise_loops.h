@@ -48,6 +48,10 @@ static void name##_##A##R(int64_t n, char *const p[], const int64_t s[]) \
         FOR2(A, R, x + i * xs, y + i * ys, rs, pg_##name##_##A##A##_##R) \
 }
 
+/* What a mask of one element selects is copied, but where it lies already. */
+#define IS_MASK_t 1
+#define IS_MASK_l 0
+
 #define FOR3(C, A, cs, a_address, b_address, rs, function) \
     SIMD_FOR(i, n) \
         *(T_##A *)(r + i * (rs)) = \
@@ -60,6 +64,12 @@ static void name##_##C##A(int64_t n, char *const p[], const int64_t s[]) \
     char *r = p[3]; \
     const int64_t cs = s[0], xs = s[1], ys = s[2], rs = s[3]; \
     const int64_t cc = sizeof(T_##C), c = sizeof(T_##A); \
+    if (IS_MASK_##C && cs == 0) { \
+        const int k = *(const M_##C *)w ? 1 : 2; \
+        if (p[k] != r || s[k] != rs) \
+            copy_##A##A(n, (char *[]){p[k], r}, (int64_t[]){s[k], rs}); \
+        return; \
+    } \
     const M_##A x0 = *(const M_##A *)x, y0 = *(const M_##A *)y; \
     if (cs == cc && xs == c && ys == c && rs == c) \
         FOR3(C, A, cc, x + i * c, y + i * c, c, pg_##name##_##C##A##A##_##A) \
@@ -119,5 +129,7 @@ static void name##_##A##R(int64_t n, char *const p[], const int64_t s[]) \
 #undef LOOP1
 #undef LOOP2
 #undef LOOP3
+#undef IS_MASK_t
+#undef IS_MASK_l
 #undef BLOCKS1
 #undef BLOCKS2
