@@ -49,7 +49,10 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> pg.GlobalArray:
     first, second = _with_last(x1, axis), _with_last(x2, axis)
     if first.shape[-1] != second.shape[-1]:
         raise ValueError(f"vecdot: the extents of shapes {x1.shape} and {x2.shape} along axis {axis} differ")
-    product = (first.conj() if first.dtype.kind == "c" else first) * second
+    is_complex = first.dtype.kind == "c"
+    if first.ndim == second.ndim == 1 and not is_complex:
+        return first @ second
+    product = (first.conj() if is_complex else first) * second
     return product.sum(-1, product.dtype)
 
 

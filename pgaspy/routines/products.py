@@ -79,7 +79,10 @@ def vdot(a: Any, b: Any, /) -> pg.GlobalArray:
         a, b = a.ravel(), b.ravel()
     if a.shape != b.shape:
         raise ValueError(f"vdot takes arrays of as many elements, not of {a.size} and {b.size}")
-    products = a.conj() * b
+    is_complex = a.dtype.kind == "c"
+    if a.ndim == 1 and not is_complex:
+        return a @ b
+    products = (a.conj() if is_complex else a) * b
     return products.sum(None, products.dtype)
 
 
