@@ -1208,7 +1208,8 @@ class GlobalArray:
             if squares is not None:
                 total = of_elements(*squares).sum(axis, keepdims=keepdims)
                 n = self.size // total.size
-                return total / (n - ddof if n > ddof else 0)
+                if n > ddof:
+                    return total / (n - ddof)
         return _reduced(moments.var(self._base, self._view, axis, dtype=dtype, ddof=ddof,
                                     keepdims=keepdims, where=where, center=mean, out=out), out, "unsafe")
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from pgaspy.global_assign import copied
+from pgaspy.host.call_sites import warn
 from pgaspy.planning.view import View
 from pgaspy.reductions import NO_VALUE, apply, axes_of, mask_of, ufunc_reduce
 from pgaspy.scheduling.base import Base
@@ -27,8 +28,17 @@ _SUMMED_AS_INTEGERS = (np.dtype(bool), np.dtype(np.int8), np.dtype(np.int16))
 def mean(base: Base, view: View, axis: Any = None, *, dtype: Any = None, keepdims: bool = False,
          where: Any = True, out: Any = None) -> BaseView:
     """The arithmetic mean over `axis`; of integers in float64, of float16 by way of float32, divided in the dtype of an
-    array `out` that it goes to. Collective.
+    array `out` that it goes to. Of nothing, it is warned. Collective.
     """
+    count = _count(view, axis, keepdims, where)
+    if isinstance(count, int) and not count:
+        warn("Mean of empty slice", RuntimeWarning)
+    return _mean(base, view, axis, dtype, keepdims, where, out, count)
+
+
+def _mean(base: Base, view: View, axis: Any, dtype: Any, keepdims: bool, where: Any, out: Any,
+          count: Any) -> BaseView:
+    """The same of so many elements, without a warning."""
     dtype = result_dtype = None if dtype is None else np.dtype(dtype)
     if dtype is None and base.dtype.kind in "iub":
         result_dtype = np.dtype(float)
@@ -36,7 +46,7 @@ def mean(base: Base, view: View, axis: Any = None, *, dtype: Any = None, keepdim
     elif dtype is None and base.dtype == np.float16:
         dtype, result_dtype = np.dtype(np.float32), base.dtype
     total = _summed(base, view, axis, dtype, keepdims, where, out)
-    quotient = _quotient(total, _count(view, axis, keepdims, where))
+    quotient = _quotient(total, count)
     if out is not None or result_dtype in (None, quotient.base.dtype) or quotient.base.dtype.kind == "m":
         return quotient
     return copied(*quotient, dtype=result_dtype)
@@ -49,18 +59,20 @@ def var(base: Base, view: View, axis: Any = None, *, dtype: Any = None, ddof: fl
     """
     if isinstance(ddof, np.generic):
         ddof = ddof.item()
+    count = _count(view, axis, keepdims, where)
+    if isinstance(count, int) and count <= ddof:
+        warn("Degrees of freedom <= 0 for slice", RuntimeWarning)
     if center is NO_VALUE:
         target: Any = getattr(out, "dtype", None)
         is_wide = target is not None and dtype is None and {base.dtype.kind, target.kind} <= {"f", "c"}
-        center = mean(base, view, axis, dtype=np.result_type(base.dtype, target) if is_wide else dtype, keepdims=True,
-                      where=where)
+        center = _mean(base, view, axis, np.result_type(base.dtype, target) if is_wide else dtype, True, where, None,
+                       _count(view, axis, True, where))
     distance = apply(np.subtract, BaseView(base, view), center)
     if distance.base.dtype.kind == "c":
         squares = apply(REAL, apply(np.multiply, distance, apply(np.conjugate, distance)))
     else:
         squares = apply(np.square, distance)
     total = _summed(*squares, axis, dtype, keepdims, where, out)
-    count = _count(view, axis, keepdims, where)
     if where is not True:
         return _quotient(total, apply(np.maximum, apply(np.subtract, count, ddof), 0))
     quotient = _quotient(total, count - ddof if count > ddof else 0)

@@ -238,6 +238,28 @@ def test_moments_of_nothing_are_not_numbers_in_out() -> None:
     assert_equal(found, np.array(np.nan, "f"))
 
 
+@pytest.mark.parametrize(("words", "call"), [
+    ("Mean of empty slice", lambda xp: xp.zeros(0).mean()),
+    ("Mean of empty slice", lambda xp: xp.zeros((0, 3)).mean(0)),
+    ("Degrees of freedom <= 0", lambda xp: xp.zeros(0).var()),
+    ("Degrees of freedom <= 0", lambda xp: xp.ones(1).std(ddof=1)),
+    ("Degrees of freedom <= 0", lambda xp: xp.ones((2, 3)).var(1, ddof=4)),
+    ("", lambda xp: xp.zeros((0, 3)).mean(1)), ("", lambda xp: xp.ones((2, 3)).std(1, ddof=2)),
+])
+def test_moments_of_too_little_warn(words: str, call: Callable[[Any], Any]) -> None:
+    """As NumPy's do, but once, and not of the division."""
+    found = []
+    for xp in np, pg:
+        with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
+            warnings.simplefilter("always")
+            result = call(xp)
+        found.append(result)
+        said = [str(one.message) for one in caught]
+        collectively(said == [one for one in said if words and words in one] and len(said) == bool(words), f"{said}")
+        collectively(all(one.filename == __file__ for one in caught) or xp is np)
+    assert_equal(found[1], np.asarray(found[0]))
+
+
 @pytest.mark.parametrize("call", [pg.sum, pg.mean, pg.var, pg.std, pg.nanmean, pg.nanstd, pg.max])
 @pytest.mark.parametrize("target", [5, "x", [1.0], np.zeros(())], ids=repr)
 def test_out_is_a_global_array(call: Callable[..., Any], target: Any) -> None:

@@ -241,6 +241,7 @@ def test_elements_that_others_borrow_are_limited_in_turn() -> None:
         pg.clip(a, 3, 4, out=pg.zeros(11))
 
 
+@pytest.mark.filterwarnings("ignore:Degrees of freedom")
 @pytest.mark.parametrize("dtype", "?BilfdD")
 @pytest.mark.parametrize("shape", [(100_000,), (20, 50, 100), (7, 9), (3, 1), ()])
 def test_variances_of_more_elements(shape: tuple[int, ...], dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:

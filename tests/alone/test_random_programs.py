@@ -162,7 +162,8 @@ def told(x: Any) -> tuple[Any, ...]:
     return x.gather().tobytes(), x.dtype, x.shape, (x == x).layout.dims, x.local().strides if has_strides else None
 
 
-@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning", "ignore:what is written to this array")
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning", "ignore:what is written to this array",
+                            "ignore:Mean of empty", "ignore:Degrees of freedom")
 @pytest.mark.parametrize("seed", range(600))
 def test_they_are_as_those_of_kernels(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     found = ran(seed)
