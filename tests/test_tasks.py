@@ -211,7 +211,7 @@ def test_a_task_that_raises_stop_iteration_has_failed() -> None:
     pg.schedule(stopping, pg.write(a))
     b += 1
     raises_everywhere(pg.TaskError, "stopping, scheduled at .*, raised StopIteration", pg.sync)
-    raises_everywhere(pg.TaskError, "StopIteration", lambda: a + 1)
+    raises_everywhere(pg.TaskError, "StopIteration", a.local)
     assert_equal(b, X + 1)
 
 
