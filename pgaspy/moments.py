@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_tuple
 
 from pgaspy.global_assign import copied
 from pgaspy.host.call_sites import warn
@@ -123,9 +122,9 @@ def _count(view: View, axis: Any, keepdims: bool, where: Any) -> Any:
 
     A mask that broadcasts is counted as it is, once for all elements that it stands for. A number has no dimensions.
     """
-    if where is True:
-        return math.prod(view.shape if axis is None else [view.shape[d] for d in normalize_axis_tuple(axis, view.ndim)])
     axes = axes_of(view, axis)
+    if where is True:
+        return math.prod([view.shape[d] for d in axes])
     mask = mask_of(where, view)
     shape = mask.shape if isinstance(mask, np.ndarray) else mask._view.shape
     n_each = math.prod(n for d, n in enumerate(view.shape) if d in axes and shape[d] == 1)
