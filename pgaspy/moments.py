@@ -6,9 +6,11 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from pgaspy.global_assign import copied
 from pgaspy.host.call_sites import warn
+from pgaspy.operands import refuse_truths
 from pgaspy.planning.view import View
 from pgaspy.reductions import NO_VALUE, apply, axes_of, mask_of, ufunc_reduce
 from pgaspy.scheduling.base import Base
@@ -122,9 +124,10 @@ def _count(view: View, axis: Any, keepdims: bool, where: Any) -> Any:
 
     A mask that broadcasts is counted as it is, once for all elements that it stands for. A number has no dimensions.
     """
-    axes = axes_of(view, axis)
     if where is True:
-        return math.prod([view.shape[d] for d in axes])
+        refuse_truths(axis)
+        return math.prod(view.shape if axis is None else [view.shape[d] for d in normalize_axis_tuple(axis, view.ndim)])
+    axes = axes_of(view, axis)
     mask = mask_of(where, view)
     shape = mask.shape if isinstance(mask, np.ndarray) else mask._view.shape
     n_each = math.prod(n for d, n in enumerate(view.shape) if d in axes and shape[d] == 1)

@@ -32,7 +32,7 @@ from pgaspy.scheduling import floating_point
 from pgaspy.scheduling.base import Storage, borrowers, lent
 from pgaspy.scheduling.floating_point import state
 from pgaspy.scheduling.operations import Computed, Recipe
-from pgaspy.supervision.checking import first_words
+from pgaspy.supervision.meetings import first_words
 
 __all__ = ["Queue", "StandIns", "Work"]
 

@@ -11,11 +11,13 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import NamedTuple, TypeVar
 
+import numpy as np
 from mpi4py import MPI
 
 from pgaspy.fileio.paths import absolute
 from pgaspy.job.procgrid import world
-from pgaspy.supervision.recorder import meet
+from pgaspy.supervision.meetings import combine, told
+from pgaspy.supervision.recorder import listen
 
 __all__ = ["Failures", "on_first_rank"]
 
@@ -34,8 +36,7 @@ def on_first_rank(function: Callable[[], T]) -> T:
             if isinstance(error, OSError):
                 code, text = _described(error)
                 failure = OSError(code, text + _on(job.size, 1, [_here(job.rank)]), error.filename)
-    meet()
-    result, failure = job.communicator.bcast((result, failure))
+    result, failure = told(job.communicator, (result, failure), listen)
     if failure is not None:
         raise failure
     return result
@@ -60,8 +61,9 @@ class Failures:
     def raise_together(self, comm: MPI.Intracomm, name: str) -> None:
         """Raise what failed on the lowest rank, as an OSError that says where it failed, on every process. Collective.
         """
-        meet()
-        n_failed = comm.allreduce(int(self.first is not None))
+        counted = np.array([self.first is not None], np.int64)
+        combine(comm, counted, MPI.SUM, listen)
+        n_failed = int(counted[0])
         if not n_failed:
             return
         first, self.first = self.first, None  # whose frames have this

@@ -13,6 +13,9 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
+from pgaspy.supervision.meetings import combine
+from pgaspy.supervision.recorder import listen
+
 __all__ = ["absolute", "are_equal", "check_regular", "check_same", "open_regular"]
 
 
@@ -59,5 +62,5 @@ def check_same(comm: MPI.Intracomm, name: str, nbytes: int) -> None:
 def _limits(comm: MPI.Intracomm, numbers: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The least and the greatest of each of these numbers on all processes. Collective."""
     least = np.array([*numbers, *[-n for n in numbers]])
-    comm.Allreduce(MPI.IN_PLACE, least, MPI.MIN)
+    combine(comm, least, MPI.MIN, listen)
     return least[:len(numbers)], -least[len(numbers):]

@@ -13,7 +13,8 @@ from pgaspy.job.procgrid import world
 from pgaspy.random.multivariate import Multivariate
 from pgaspy.random.rearranging import Rearranging
 from pgaspy.random.univariate import Univariate
-from pgaspy.supervision.recorder import announce
+from pgaspy.supervision.meetings import told
+from pgaspy.supervision.recorder import announce, listen
 
 __all__ = ["Generator", "default_rng"]
 
@@ -33,7 +34,7 @@ def default_rng(seed: int | Sequence[int] | np.random.SeedSequence | None = None
             with together():
                 sync()
                 announce("default_rng", meets=True)
-                seed = world().communicator.bcast(seed)
+                seed = told(world().communicator, seed, listen)
     sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(_with_values(seed))
     return Generator(int(sequence.generate_state(1, np.uint64)[0]))
 

@@ -28,11 +28,12 @@ from pgaspy.job import abandoned
 from pgaspy.job.failures import DivergenceError
 from pgaspy.planning.trees import flood_targets
 from pgaspy.supervision.contents import Contents
+from pgaspy.supervision.meetings import meet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["BATCH", "Checker", "Entries", "difference", "first_words", "meet"]
+__all__ = ["BATCH", "Checker", "Entries", "difference"]
 
 BATCH = 256
 """Digests are sent when they are so many, or when the process waits."""
@@ -274,35 +275,6 @@ class Checker:
         while len(said := json.dumps({key: text[:limit] for key, text in fields.items()}).encode()) > MAX_REPORT_BYTES:
             limit //= 2
         return said
-
-
-def meet(comm: MPI.Intracomm, poll: Callable[[], None] = lambda: None) -> None:
-    """A barrier that lets this process do other things meanwhile. Collective."""
-    _poll_until(comm.Ibarrier(), poll)
-
-
-def first_words(comm: MPI.Intracomm, own: str, poll: Callable[[], None]) -> str:
-    """The words of the lowest rank that has some; meanwhile, this process does other things. Collective."""
-    n = comm.size
-    speaker = np.array([comm.rank if own else n, len(own.encode())], np.int64)
-    _poll_until(comm.Iallreduce(MPI.IN_PLACE, speaker[:1], MPI.MIN), poll)
-    if speaker[0] == n:
-        return ""
-    root = int(speaker[0])
-    _poll_until(comm.Ibcast(speaker[1:], root), poll)
-    said = np.frombuffer(own.encode() if comm.rank == root else bytes(int(speaker[1])), np.uint8).copy()
-    _poll_until(comm.Ibcast(said, root), poll)
-    return said.tobytes().decode()
-
-
-def _poll_until(request: MPI.Request, poll: Callable[[], None]) -> None:
-    try:
-        while not request.Test():
-            poll()
-            time.sleep(1e-4)
-    except BaseException:
-        abandoned.keep([request])
-        raise
 
 
 def _wait(request: MPI.Request) -> bool:

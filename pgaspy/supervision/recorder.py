@@ -33,7 +33,7 @@ from pgaspy.supervision.digests import Digests
 from pgaspy.supervision.journal import Journal
 from pgaspy.supervision.watchdog import Activity
 
-__all__ = ["Supervision", "announce", "meet", "take"]
+__all__ = ["Supervision", "announce", "listen", "take"]
 
 LOOK_SECONDS = 0.01
 """How often a process that does not wait looks for what others have to say."""
@@ -257,16 +257,15 @@ def announce(call: str, *values: Any, bases: Sequence[Base] = (), meets: bool = 
     _of_job.announce(call, values, bases, meets)
 
 
-def meet() -> None:
-    """Wait for all processes, which have announced a call in which they meet. Collective.
+def listen() -> None:
+    """Look for what other processes have to say, in a call in which they meet.
 
     Raises
     ------
     JobError, DivergenceError
         See `Supervision.look`.
     """
-    if _of_job.checker is not None:
-        _of_job.checker.meet(_of_job.look)
+    _of_job.look()
 
 
 def take(x: NDArray[Any]) -> None:

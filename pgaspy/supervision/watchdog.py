@@ -33,7 +33,7 @@ from pgaspy.job.endings import is_interactive
 from pgaspy.job.statistics import stats
 from pgaspy.planning.trees import flood_targets
 from pgaspy.scheduling.nodes import Communication, Memories, Node
-from pgaspy.supervision.checking import meet
+from pgaspy.supervision.meetings import meet
 
 if TYPE_CHECKING:
     from mpi4py import MPI

@@ -546,6 +546,34 @@ say("sees", *sorted(os.listdir()))
     assert "rank 0 sees b.npy program.py said" in found  # and not what was begun
 
 
+@pytest.mark.parametrize("call", ["pg.save('a.npy', A)", "pg.load('b.npy')", "pg.random.default_rng()"])
+def test_who_is_interrupted_while_it_waits_for_others_that_go_on_tells_them(tmp_path: Path, call: str) -> None:
+    """They have what they waited for, and wait for what comes after it."""
+    done = job(tmp_path, AT_ONCE + f"""
+from pgaspy.fileio import agreement, paths
+from pgaspy.random import generators
+
+def interrupted():
+    time.sleep(0.5)
+    raise KeyboardInterrupt
+
+pg.save("b.npy", A)
+if pg.RANK == 1:
+    agreement.listen = paths.listen = generators.listen = interrupted
+else:
+    {"agreement" if "default_rng" not in call else "generators"}.told = \
+        lambda *given, told={"agreement" if "default_rng" not in call else "generators"}.told: (
+            time.sleep(0.2), told(*given))[1]
+tried("waits", lambda: {call})
+tried("goes on", lambda: float(A.sum()))
+""")
+    assert done.returncode
+    found = lines(done)
+    assert "rank 1 waits KeyboardInterrupt" in found
+    assert {line for line in found if "goes on" in line} == {
+        f"rank {rank} goes on {JOB}KeyboardInterrupt: , on rank 1, at program.py:" for rank in range(2)}, done.stderr
+
+
 AT_THE_END = AT_ONCE + """
 from pgaspy.kernels import bindings
 from pgaspy.scheduling.operations import Computed
