@@ -573,8 +573,9 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
 def _between_arrays(start: Any, stop: Any, n: int, endpoint: bool, retstep: bool, dtype: DTypeLike | None, axis: int,
                     onto: tuple[AnyLayout, int | None, str | None]) -> Any:
     """Evenly spaced values between the elements of arrays, as NumPy computes them."""
-    start, stop = ((x if x.__class__ in WEAK else as_global(x)) * 1.0 for x in (start, stop))
-    computed = np.result_type(*(x if x.__class__ in WEAK else x.dtype for x in (start, stop)), float(n))
+    ends: list[Any] = [x if x.__class__ in WEAK else as_global(x) for x in (start, stop)]
+    computed = np.result_type(*(x if x.__class__ in WEAK else x.dtype for x in ends), 1.0)
+    start, stop = (x if x.__class__ in WEAK else x.astype(computed, copy=False) for x in ends)
     dtype = computed if dtype is None else np.dtype(dtype)
     delta = (stop - start).astype(computed)
     n_steps = n - 1 if endpoint else n

@@ -50,7 +50,7 @@ def _brought_within(indices: Any, extent: int, mode: Mode) -> Any:
     """Indices with those beyond an extent wrapped round or clipped; as they are, where they are to be refused."""
     _check_mode(mode)
     given, indices = indices, as_indices(indices)
-    if indices.dtype.kind in "uf" and not hasattr(given, "dtype"):  # NumPy makes an index of each number in a list
+    if indices.dtype.kind in "uf" and not isinstance(given, GlobalArray | np.ndarray):  # of each number in a list
         indices = as_numpy(given, np.int64)
     if indices.dtype.kind not in "iub":
         raise _no_cast(indices.dtype, np.dtype(np.intp), "safe")

@@ -121,6 +121,9 @@ def test_values_between_arrays(n: int, axis: int, endpoint: bool, dtype: Any) ->
             assert_equal(step, numpys, exact=False)
         assert_equal(pg.linspace(start, stop, n, endpoint, False, dtype, axis), expected, exact=False)
     assert_equal(np.linspace(a[0], 2, n, endpoint), np.linspace(X[0], 2, n, endpoint), exact=False)
+    for first, last in ("e", "B"), ("f", "?"), ("B", "B"), ("F", "f"), ("e", "f"):
+        x, y = np.array([1, 0]).astype(first), np.array([1, 0]).astype(last)
+        assert_equal(pg.linspace(pg.array(x), pg.array(y), 3), np.linspace(x, y, 3), exact=False)
     raises_everywhere(ValueError, "broadcast", lambda: pg.linspace(a[0], a[:, 0]))
 
 

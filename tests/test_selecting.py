@@ -160,7 +160,7 @@ def test_narrow_indices_of_many_elements(mode: str, indices: Any) -> None:
 
 @pytest.mark.parametrize("size", [50, 70_000])
 @pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])
-@pytest.mark.parametrize("indices", [[1.5, 2.5], 1.5, [], [True, False], [[0, -1], [3, 4]]], ids=repr)
+@pytest.mark.parametrize("indices", [[1.5, 2.5], 1.5, np.float64(2.5), [], [True, False], [[0, -1], [3, 4]]], ids=repr)
 def test_indices_in_lists(size: int, mode: str, indices: Any) -> None:
     """Of floats, NumPy takes the integers in them; of small arrays, it is NumPy that is called."""
     x = np.arange(float(size))

@@ -144,7 +144,7 @@ def solve_triangular(a: Any, b: Any, trans: int | str = 0, lower: bool = False, 
     if trans not in modes:
         raise ValueError(f"trans={trans!r} is not 0 (a x = b), 1 (a^T x = b) or 2 (a^H x = b)")
     refuse_infinite(check_finite, a, b)
-    if not unit_diagonal and a.size:
+    if not unit_diagonal and a.size and b.size:
         zeros = np.flatnonzero(value(diagonal(a), np.empty(0)) == 0)
         if len(zeros):
             raise LinAlgError(f"singular matrix: resolution failed at diagonal {zeros[0]}")

@@ -229,12 +229,12 @@ def poly(seq_of_zeros: Any) -> pg.GlobalArray:
     Parameters
     ----------
     seq_of_zeros
-        Shape (n,).
+        Shape (n,); or a square matrix, whose eigenvalues they are.
 
     Raises
     ------
     ValueError
-        For a matrix, of which NumPy takes the eigenvalues: take these of `pgaspy.linalg`.
+        For another array.
 
     Examples
     --------
@@ -242,8 +242,11 @@ def poly(seq_of_zeros: Any) -> pg.GlobalArray:
     >>> pg.poly([1, 2]).gather()
     array([ 1., -3.,  2.])
     """
-    if np.ndim(seq_of_zeros) > 1:
-        raise ValueError("poly takes a vector of zeros: of a matrix, those of pg.linalg.eigvalsh, if it is Hermitian")
+    shape = np.shape(seq_of_zeros)
+    if len(shape) == 2 and shape[0] == shape[1] and shape[0]:
+        seq_of_zeros = pg.linalg.eigvals(seq_of_zeros)
+    elif len(shape) > 1:
+        raise ValueError("input must be 1d or non-empty square 2d array.")
     return pg.array(np.poly(_coefficients(seq_of_zeros)))
 
 

@@ -40,6 +40,8 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "polyder": lambda m, x: m.polyder(x(P)), "polyder 2": lambda m, x: m.polyder(x(P), 2),
     "polyint": lambda m, x: m.polyint(x(P)), "polyint 2": lambda m, x: m.polyint(x(P), 2, [1, 2]),
     "roots": lambda m, x: m.sort(m.roots(x(P))), "poly": lambda m, x: m.poly(x(Q)),
+    "poly of a matrix": lambda m, x: m.poly(x(np.outer(Q, Q) + np.diag(Q) + np.tri(len(Q)))),
+    "poly of a rotation": lambda m, x: m.poly(x(np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 2]]))),
     **{name: lambda m, x, name=name: [getattr(m, name)(n) for n in (0, 1, 2, 5, 12, 4.0)]  # type: ignore[misc]
        for name in ("bartlett", "blackman", "hamming", "hanning")},
     "kaiser": lambda m, x: [m.kaiser(n, beta) for n in (0, 1, 2, 11) for beta in (0, 8.6)],
@@ -86,7 +88,7 @@ def test_what_is_refused() -> None:
     raises_everywhere(TypeError, "1-d array for weights", lambda: pg.polyfit(x, y, 1, w=y))
     raises_everywhere(TypeError, "w and y", lambda: pg.polyfit(x, y, 1, w=x[1:]))
     raises_everywhere(ValueError, "must exceed", lambda: pg.polyfit(x[:3], y[:3], 2, cov=True))
-    raises_everywhere(ValueError, "vector of zeros", lambda: pg.poly(y))
+    raises_everywhere(ValueError, "1d or non-empty square", lambda: pg.poly(y))
     for stop in 1, x - x[0]:
         raises_everywhere(ValueError, "include zero", lambda stop=stop: pg.geomspace(stop * 0, stop))
     raises_everywhere(TypeError, "complex", lambda: pg.i0(x + 1j))
