@@ -56,7 +56,7 @@ def _mean(base: Base, view: View, axis: Any, dtype: Any, keepdims: bool, where: 
 def var(base: Base, view: View, axis: Any = None, *, dtype: Any = None, ddof: float = 0, keepdims: bool = False,
         where: Any = True, center: Any = NO_VALUE, out: Any = None) -> BaseView:
     """The mean squared distance from the mean over `axis`, with divisor `n - ddof`; divided in the dtype of an array
-    `out` that it goes to. Collective.
+    `out` that it goes to, in which the mean is found, too, where that is wider. Collective.
     """
     if isinstance(ddof, np.generic):
         ddof = ddof.item()

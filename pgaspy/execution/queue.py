@@ -161,7 +161,7 @@ class Queue(Flushing):
 
     def is_clear(self) -> bool:
         """Whether nothing is under way on this only process, nor to be told, so that what is small, and is used by
-        nothing that is recorded, may be computed at once.
+        nothing that is recorded, may be computed at once. What that passes often is executed first.
         """
         engine = self.engine
         if self._runner or not (self.is_open and self.computes_at_once and engine.is_alone and engine.is_idle):
