@@ -109,7 +109,7 @@ def _of_rows(rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def _of_blocks(rows: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The products of blocks along the last dimension, as large as may be if none over- or underflows; else the factors."""
+    """The products of blocks along the last dimension, as large as may be where none over- or underflows, or of one."""
     for n in BLOCKS:
         starts = np.arange(0, rows.shape[-1], n)
         found = unless_noted(partial(np.multiply.reduceat, rows, starts, axis=-1, dtype=dtype))
