@@ -15,6 +15,7 @@ from pgaspy.distribution import Distribution
 from pgaspy.execution.recording import taking_memory
 from pgaspy.manipulation import where
 from pgaspy.operands import as_numpy, refuse_masked
+from pgaspy.scheduling.floating_point import silently
 from pgaspy.small_calls import by_numpy
 from pgaspy.supervision.recorder import take
 from pgaspy.tasks import perform, write
@@ -138,8 +139,7 @@ def _of_dtype(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     kinds = values.dtype.kind, dtype.kind
     if values.dtype == dtype or not (set(kinds) <= {"i", "u"} or kinds == ("f", "f")):
         return values
-    with np.errstate(all="ignore"):
-        cast = values.astype(dtype)
+    cast: NDArray[Any] = silently(values.astype, dtype)
     return cast if (cast == values).all() else values
 
 
