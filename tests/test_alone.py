@@ -20,7 +20,7 @@ from pgaspy.execution import recording
 from pgaspy.execution.queue import MAX_PASSING, Queue
 from pgaspy.execution.tiers import GAIN_OF_NODES, GAINFUL_ELEMENTS, WORTH_RECORDING, Tiers
 from pgaspy.job.procgrid import begin_anew
-from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, MAX_ELEMENTS, MAX_OF_NEW, WORK_OF_PLANNING
+from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, MAX_ELEMENTS, WORK_OF_PLANNING
 from pgaspy.scheduling.base import SharedStorage
 from pgaspy.scheduling.kinds.statement import Statement
 from pgaspy.statements import known_calls
@@ -197,13 +197,12 @@ def test_what_fails_in_turn_before_it_begins_is_planned(monkeypatch: pytest.Monk
 
 def test_what_is_large_is_planned_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     have_recorded(monkeypatch)
-    for n in MAX_OF_NEW, MAX_OF_NEW + 1:
-        a = pg.ones(n)
-        pg.sync()
-        before = pg.stats()
-        a += a * 2
-        pg.sync()
-        assert (pg.stats() - before).n_planned == (n > MAX_OF_NEW)
+    a = pg.ones(MAX_ELEMENTS + 1)
+    pg.sync()
+    before = pg.stats()
+    a += a * 2
+    pg.sync()
+    assert (pg.stats() - before).n_planned == 1
 
 
 def test_small_products_are_computed_at_once() -> None:

@@ -23,17 +23,10 @@ from pgaspy.scheduling.floating_point import silently
 from pgaspy.scheduling.functions import AnyFunction
 from pgaspy.scheduling.nodes import bytes_in
 
-__all__ = ["MAX_ELEMENTS", "MAX_OF_NEW", "call_kernel", "copy_elements", "elements", "is_small", "kernel_for", "run"]
+__all__ = ["MAX_ELEMENTS", "call_kernel", "copy_elements", "elements", "is_small", "kernel_for", "run"]
 
 MAX_ELEMENTS = 1 << 18
-"""Of what is executed at once, on this process, though it has come before: passing through more memory than this takes
-longer than planning.
-"""
-
-MAX_OF_NEW = 1 << 20
-"""Of what is executed by itself when it comes first. Operations that are fused pass through less memory, but are not
-compiled yet then: in arrays of twice as many elements, both take as long, with the planning.
-"""
+"""Of what is executed at once, on this process: passing through more memory than this takes longer than planning."""
 
 ELEMENTS_PER_CALL, WORK_OF_PLANNING = 1 << 15, 1 << 19
 """The elements that are passed through in the time of a call of a kernel, and in that of making a schedule."""
@@ -45,7 +38,7 @@ _TWINS = {char: twin for char, twin in ("ql", "QL") if np.dtype(char) == np.dtyp
 
 def is_small(view: View, rank: int) -> bool:
     """Whether what a process has of a view is little enough; without a look at the layout, where all of it is."""
-    return view.size <= MAX_OF_NEW or math.prod(view.layout.local_shape(rank)) <= MAX_OF_NEW
+    return view.size <= MAX_ELEMENTS or math.prod(view.layout.local_shape(rank)) <= MAX_ELEMENTS
 
 
 @cached
