@@ -79,10 +79,9 @@ def vdot(a: Any, b: Any, /) -> pg.GlobalArray:
         a, b = a.ravel(), b.ravel()
     if a.shape != b.shape:
         raise ValueError(f"vdot takes arrays of as many elements, not of {a.size} and {b.size}")
-    is_complex = a.dtype.kind == "c"
-    if a.ndim == 1 and not is_complex:
-        return a @ b
-    products = (a.conj() if is_complex else a) * b
+    if a.ndim == 1:
+        return pg.vecdot(a, b)
+    products = a.conj() * b
     return products.sum(None, products.dtype)
 
 

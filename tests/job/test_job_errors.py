@@ -486,6 +486,16 @@ def test_an_error_of_what_is_done_at_once_is_one_of_all_who_wait(tmp_path: Path,
     assert lines(done) == expected, done.stderr
 
 
+def assert_interrupted(done: subprocess.CompletedProcess[str], rank: int = 0) -> set[str]:
+    """A process was interrupted in what was tried, and told the others; what was said."""
+    assert done.returncode
+    found = lines(done)
+    assert f"rank {rank} waits KeyboardInterrupt" in found
+    assert {line for line in found if "goes on" in line} == {
+        f"rank {one} goes on {JOB}KeyboardInterrupt: , on rank {rank}, at program.py:" for one in range(2)}, done.stderr
+    return found
+
+
 def test_who_is_interrupted_in_what_is_done_at_once_tells_the_others(tmp_path: Path) -> None:
     done = job(tmp_path, AT_ONCE + """
 if pg.RANK == 0:
@@ -496,11 +506,7 @@ else:
 tried("waits", lambda: float(A[63]))
 tried("goes on", lambda: float(A[0]))
 """)
-    assert done.returncode
-    found = lines(done)
-    assert "rank 0 waits KeyboardInterrupt" in found
-    assert {line for line in found if "goes on" in line} == {
-        f"rank {rank} goes on {JOB}KeyboardInterrupt: , on rank 0, at program.py:" for rank in range(2)}, done.stderr
+    assert_interrupted(done)
 
 
 @pytest.mark.parametrize("call", ["pg.save('a.npy', A)", "pg.random.default_rng()", "divided()"])
@@ -520,11 +526,7 @@ else:
 tried("waits", lambda: {call})
 tried("goes on", lambda: float(A.sum()))
 """)
-    assert done.returncode
-    found = lines(done)
-    assert "rank 0 waits KeyboardInterrupt" in found
-    assert {line for line in found if "goes on" in line} == {
-        f"rank {rank} goes on {JOB}KeyboardInterrupt: , on rank 0, at program.py:" for rank in range(2)}, done.stderr
+    assert_interrupted(done)
 
 
 @pytest.mark.parametrize("call", ["pg.save('a.npy', A)", "pg.load('b.npy')"])
@@ -538,17 +540,14 @@ tried("waits", lambda: {call})
 tried("goes on", lambda: float(A.sum()))
 say("sees", *sorted(os.listdir()))
 """)
-    assert done.returncode
-    found = lines(done)
-    assert "rank 0 waits KeyboardInterrupt" in found
-    assert {line for line in found if "goes on" in line} == {
-        f"rank {rank} goes on {JOB}KeyboardInterrupt: , on rank 0, at program.py:" for rank in range(2)}, done.stderr
+    found = assert_interrupted(done)
     assert "rank 0 sees b.npy program.py said" in found  # and not what was begun
 
 
 @pytest.mark.parametrize("call", ["pg.save('a.npy', A)", "pg.load('b.npy')", "pg.random.default_rng()"])
 def test_who_is_interrupted_while_it_waits_for_others_that_go_on_tells_them(tmp_path: Path, call: str) -> None:
     """They have what they waited for, and wait for what comes after it."""
+    module = "generators" if "default_rng" in call else "agreement"
     done = job(tmp_path, AT_ONCE + f"""
 from pgaspy.fileio import agreement, paths
 from pgaspy.random import generators
@@ -557,21 +556,19 @@ def interrupted():
     time.sleep(0.5)
     raise KeyboardInterrupt
 
+def late(*given, told={module}.told):
+    time.sleep(0.2)
+    return told(*given)
+
 pg.save("b.npy", A)
 if pg.RANK == 1:
     agreement.listen = paths.listen = generators.listen = interrupted
 else:
-    {"agreement" if "default_rng" not in call else "generators"}.told = \
-        lambda *given, told={"agreement" if "default_rng" not in call else "generators"}.told: (
-            time.sleep(0.2), told(*given))[1]
+    {module}.told = late
 tried("waits", lambda: {call})
 tried("goes on", lambda: float(A.sum()))
 """)
-    assert done.returncode
-    found = lines(done)
-    assert "rank 1 waits KeyboardInterrupt" in found
-    assert {line for line in found if "goes on" in line} == {
-        f"rank {rank} goes on {JOB}KeyboardInterrupt: , on rank 1, at program.py:" for rank in range(2)}, done.stderr
+    assert_interrupted(done, rank=1)
 
 
 AT_THE_END = AT_ONCE + """
