@@ -26,4 +26,5 @@ setup(cffi_modules=["pgaspy/_build_kernels.py:ffibuilder"],
                    Extension("pgaspy.planning.affine", ["pgaspy/planning/affine.c"],
                              depends=[*map(str, Path("pgaspy/planning").glob("*.h")), *shared]),
                    Extension("pgaspy.supervision.rolling", ["pgaspy/supervision/rolling.c"],
+                             include_dirs=[numpy.get_include()],
                              depends=["pgaspy/supervision/rolling.h", *shared])])

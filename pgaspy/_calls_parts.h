@@ -131,8 +131,22 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* Take the number of what was computed, and have it compared with what others do; -1 with an exception set. */
-static int tell(PyObject *queue, PyObject *form, PyObject *views, PyObject *storages)
+/* The digest of the number that a form's kernel takes, if there is one; 0 with an exception set, too. */
+static int64_t digest_of_numbers(PyObject *form, PyObject *views, const geometry *own)
+{
+    PyArray_Descr *dtype = (PyArray_Descr *)PyTuple_GET_ITEM(form, NUMBER_DTYPE);
+    for (int k = 0; k < own->n; k++)
+        if (PyTuple_GET_ITEM(views, k) == Py_None) {
+            const int64_t address = own->held[k] ? address_in(own->held[k]) : (int64_t)(intptr_t)&own->number;
+            return address == -1 ? 0
+                : with_number(0, (void *)(intptr_t)address, dtype->type_num, (size_t)PyDataType_ELSIZE(dtype));
+        }
+    return 0;
+}
+
+/* Take the number of what was computed, and have it compared with what others do, with a digest of the numbers that it
+   took; -1 with an exception set. */
+static int tell(PyObject *queue, PyObject *form, PyObject *views, PyObject *storages, int64_t numbers)
 {
     if (add_to(&SLOT(queue, the_queue.at_next_tag), its.n_tags * PyTuple_GET_SIZE(views)) < 0)
         return -1;
@@ -142,7 +156,7 @@ static int tell(PyObject *queue, PyObject *form, PyObject *views, PyObject *stor
     int number;
     PyObject *code = digests ? caller(&number) : NULL, *seen = NULL;
     const Py_ssize_t n_pending = !code ? -1
-        : its.rolling.take_computed(digests, PyTuple_GET_ITEM(form, SAID), views, storages, code, number);
+        : its.rolling.take_computed(digests, PyTuple_GET_ITEM(form, SAID), views, storages, numbers, code, number);
     int failed = n_pending < 0;
     const double time = now();
     if (!failed && (n_pending >= its.batch || time - its.looked > SECONDS_TO_LOOK)) {
@@ -182,7 +196,7 @@ static int do_compute(PyObject *queue, PyObject *form, PyObject *views, PyObject
         return is_alone(queue) ? -1 : fail(output, PyErr_ExceptionMatches(PyExc_MemoryError));
     if (is_alone(queue))
         return COMPUTED;
-    return tell(queue, form, said, storages) < 0 ? fail(output, 0) : COMPUTED;
+    return tell(queue, form, said, storages, digest_of_numbers(form, views, own)) < 0 ? fail(output, 0) : COMPUTED;
 }
 
 /* Have this process compute its part: COMPUTED or NOT_ADMITTED; LEFT where an array has no memory of its own; -1 with

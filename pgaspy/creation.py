@@ -51,7 +51,7 @@ from pgaspy.scheduling.base import Base, Storage
 from pgaspy.scheduling.floating_point import as_asked, is_telling
 from pgaspy.scheduling.kinds.generation import generate
 from pgaspy.small_calls import new_by_numpy
-from pgaspy.supervision.recorder import announce
+from pgaspy.supervision.recorder import announce, take_numbers
 
 __all__ = [
     "arange", "array", "asarray", "empty", "empty_like", "eye", "fromfunction",
@@ -432,6 +432,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None 
     of_times = (dtype is not None and dtype.kind in "mM") or any(map(_is_time, (start, stop, step)))
     first, delta, n = (_times if of_times else _numbers)(start, stop, step, dtype)
     result = empty(n, first.dtype, layout=layout, onenode=onenode, device=device)
+    take_numbers(first, delta)
     if first.dtype.kind == "f" and first == 0 and np.signbit(first):  # which a sum with 0 is not
         return generated(result, lambda i: np.where(i == 0, first, i.astype(first.dtype, copy=False) * delta))
     factor = np.dtype(np.int64) if of_times else first.dtype  # times are multiplied by integers
@@ -562,6 +563,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
         return y.astype(dtype, copy=False)
 
     result = empty(num, dtype, layout=layout, onenode=onenode, device=device)
+    take_numbers(start, delta)
     step = delta / n_steps if n_steps > 0 else delta
     if dtype == computed and (step != 0 or n_steps <= 0):
         _progression(result, start, step, values, stop if endpoint and num > 1 else None)

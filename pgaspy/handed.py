@@ -75,4 +75,4 @@ def is_computed(key: tuple[Any, ...], form: Form, views: Sequence[Any], memories
             direct.add(FunctionCall(compute, call.name), [(number, None) for number in numbers], [(0, None)])
 
     storages = memories[-1], *memories[:-1]
-    return recording.send_at_once(key, call, storages, add_nodes, out.size // world().size) is not None
+    return recording.send_at_once(key, call, storages, add_nodes, n_elements=out.size // world().size) is not None

@@ -87,7 +87,7 @@ def _is_computed(key: tuple[Any, ...], form: Form, base: Base, view: View, x: An
             addresses[1:] = [number.address for number in numbers]
         work = form.kernel, (), _in_order(addresses, scalar, is_first), ()
     if not is_alone:
-        recording.compute(Computed(form.said, views), storages, work)
+        recording.compute(Computed(form.said, views), storages, () if scalar is None else (scalar,), work)
     elif work is not None:
         run_elementwise(*work)
     return True
@@ -129,7 +129,7 @@ def _is_brought(key: tuple[Any, ...], form: Form, views: tuple[View, ...], stora
         if target in (None, rank):
             direct.add(FunctionCall(compute, call.name), [(n, None) for n in places], [(0, None)])
 
-    return recording.send_at_once(key, call, storages, add_nodes) is not None
+    return recording.send_at_once(key, call, storages, add_nodes, () if scalar is None else (scalar,)) is not None
 
 
 def _as_taken(form: Form, operands: Sequence[NDArray[Any]]) -> list[Scalar]:

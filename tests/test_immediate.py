@@ -309,5 +309,5 @@ def test_the_line_of_what_is_told() -> None:
         pg.sync()
         for _ in range(TIMES):
             statement()
-            lines.append(digests.entry(digests.n_entries - 1).at)
+            lines.append(str(digests.entry(digests.n_entries - 1).site))
     collectively(all("lambda" in line for line in lines), f"{lines}")

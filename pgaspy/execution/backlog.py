@@ -204,7 +204,7 @@ class Backlog:
         (recipe, storages, values, number, code, instruction), rank = operation, world().rank
         if not (recipe.is_collective and recipe.is_done_at_once(rank)):
             return False
-        tell = functools.partial(self.supervision.executed_at_once, recipe, storages, code, instruction)
+        tell = functools.partial(self.supervision.executed_at_once, recipe, storages, values, code, instruction)
         do = functools.partial(do_by_recipe, recipe, storages, values)
         return attempt(self.engine, number, storages, values, do, recipe.is_local(rank), tell) is not None
 

@@ -232,8 +232,8 @@ class Queue(Flushing):
         is_local = recipe.is_local(rank)
         return self._attempt(recipe, storages, values, do, is_local, code, instruction) is not None
 
-    def compute(self, call: Computed, storages: tuple[Storage, ...], work: Work | None, code: CodeType | None,
-                instruction: int) -> None:
+    def compute(self, call: Computed, storages: tuple[Storage, ...], values: tuple[Any, ...], work: Work | None,
+                code: CodeType | None, instruction: int) -> None:
         """Compute a call at once, for which others do not wait, but take its number as well; see `may_compute`.
 
         `work` is what a kernel does here, if there is anything.
@@ -241,7 +241,7 @@ class Queue(Flushing):
         try:
             if work is not None:
                 run_elementwise(*work)
-            self._tell(call, storages, code, instruction)
+            self._tell(call, storages, values, code, instruction)
         except BaseException as error:
             self._failed(error, storages[:call.n_outputs])
             raise
@@ -257,14 +257,14 @@ class Queue(Flushing):
         """
         if self._refusable:
             return None
-        direct = self.send_at_once((id(call),), call, storages, add_nodes, 0, code, instruction, is_awaited=True)
+        direct = self.send_at_once((id(call),), call, storages, (), add_nodes, 0, code, instruction, is_awaited=True)
         if direct is not None and self.engine.has_failed:
             self._raise_failures(None)
         return direct
 
     def send_at_once(self, key: tuple[Any, ...], call: Computed, storages: tuple[Storage, ...],
-                     add_nodes: Callable[[Direct], None], n_elements: int, code: CodeType | None, instruction: int,
-                     is_awaited: bool = False) -> Direct | None:
+                     values: tuple[Any, ...], add_nodes: Callable[[Direct], None], n_elements: int,
+                     code: CodeType | None, instruction: int, is_awaited: bool = False) -> Direct | None:
         """Execute at once what has messages, by its nodes; None where it is recorded. The key is as for `may_compute`,
         and so is the number of elements.
         """
@@ -272,14 +272,14 @@ class Queue(Flushing):
             return None
         if not (self._may_execute() and self._admits(key, n_elements, is_awaited) and self._clear_way(storages)):
             return None
-        return self._attempt(call, storages, (), add_nodes, False, code, instruction)
+        return self._attempt(call, storages, values, add_nodes, False, code, instruction)
 
     def _attempt(self, call: Recipe | Computed, storages: tuple[Storage, ...], values: tuple[Any, ...],
                  do: Callable[[Direct], None], is_local: bool, code: CodeType | None,
                  instruction: int) -> Direct | None:
         """Execute an operation, which may have messages unless it `is_local`; None if it was not executed."""
         is_alone = self.engine.is_alone
-        tell = functools.partial(self._tell, call, storages, code, instruction) if not is_alone else _no_stamp
+        tell = functools.partial(self._tell, call, storages, values, code, instruction) if not is_alone else _no_stamp
         thread = threading.get_ident()
         check_room()
         if self._runner:  # from here to where it is this one no other thread comes by
@@ -331,14 +331,14 @@ class Queue(Flushing):
                     self.finish(storage, raises=False)
         return not self.engine.has_failed or all(storage.poison is None for storage in storages)
 
-    def _tell(self, recipe: Recipe | Computed, storages: tuple[Storage, ...], code: CodeType | None,
-              instruction: int) -> int:
+    def _tell(self, recipe: Recipe | Computed, storages: tuple[Storage, ...], values: tuple[Any, ...],
+              code: CodeType | None, instruction: int) -> int:
         """Take the number of what is executed at once, and have it compared with what other processes do.
 
         Returns the program's digest after it.
         """
         self.next_tag += recipe.n_tags
-        return self.supervision.executed_at_once(recipe, storages, code, instruction)
+        return self.supervision.executed_at_once(recipe, storages, values, code, instruction)
 
     @property
     def n_recorded(self) -> int:

@@ -125,9 +125,9 @@ def record_refusable(recipe: Recipe, storages: tuple[Storage, ...], values: tupl
         queue.await_refusal(storages)
 
 
-def compute(call: Computed, storages: tuple[Storage, ...], work: Work | None) -> None:
+def compute(call: Computed, storages: tuple[Storage, ...], values: tuple[Any, ...], work: Work | None) -> None:
     """See `Queue.compute`."""
-    queue.compute(call, storages, work, *where())
+    queue.compute(call, storages, values, work, *where())
 
 
 def read_at_once(call: Computed, storages: tuple[Storage, ...],
@@ -139,9 +139,10 @@ def read_at_once(call: Computed, storages: tuple[Storage, ...],
 
 
 def send_at_once(key: tuple[Any, ...], call: Computed, storages: tuple[Storage, ...],
-                 add_nodes: Callable[[Direct], None], n_elements: int = 0) -> Direct | None:
+                 add_nodes: Callable[[Direct], None], values: tuple[Any, ...] = (),
+                 n_elements: int = 0) -> Direct | None:
     """See `Queue.send_at_once`. Collective."""
-    return queue.send_at_once(key, call, storages, add_nodes, n_elements, *where())
+    return queue.send_at_once(key, call, storages, values, add_nodes, n_elements, *where())
 
 
 def are_errors_asked() -> bool:

@@ -132,10 +132,13 @@ def _without_frames(error: TaskError) -> TaskError:
 
 def line_at(code: CodeType | None, instruction: int) -> str:
     """The line of an instruction, for people; nothing where it is not known."""
-    if code is None:
-        return ""
+    return "" if code is None else str(site_at(code, instruction))
+
+
+def site_at(code: CodeType, instruction: int) -> CallSite:
+    """The line of an instruction."""
     line = next((line for start, stop, line in code.co_lines() if start <= instruction < stop), None)
-    return str(CallSite("", code.co_filename, line or code.co_firstlineno))
+    return CallSite("", code.co_filename, line or code.co_firstlineno)
 
 
 MAX_RAISED = 1000

@@ -110,18 +110,18 @@ class AllDigests(Digests):
 
     Attributes
     ----------
-    numbers
-        They, but those that nobody has taken yet.
+    taken
+        They, in pairs, but those that nobody has taken yet.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.numbers = array("q")
+        self.taken = array("q")
 
     def take_pending(self) -> bytes:
         """See `ProgramDigest`."""
         found = super().take_pending()
-        self.numbers.frombytes(found)
+        self.taken.frombytes(found)
         return found
 
 

@@ -158,10 +158,10 @@ def _compare(scripts: Mapping[int, Script]) -> None:
     SimulationError
         If some differ: who does what first that others do not.
     """
-    numbers = [own.digests.numbers for own in scripts.values()]
-    if all(own == numbers[0] for own in numbers):
+    digests = [own.digests.taken[::2] for own in scripts.values()]  # without those of numbers
+    if all(own == digests[0] for own in digests):
         return
-    index = next(k for k, found in enumerate(zip(*numbers, strict=False)) if len({*found}) > 1)
+    index = next(k for k, found in enumerate(zip(*digests, strict=False)) if len({*found}) > 1)
     said = {rank: own.digests.entry(index) for rank, own in sorted(scripts.items())}
     raise SimulationError(difference(index, {
         rank: {"operation": "too long ago to be known", "at": ""} if one is None else one.fields()

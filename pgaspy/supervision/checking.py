@@ -8,6 +8,8 @@ error, wherever it flushes, but one that says something else. Whoever finds that
 to those at distances of powers of two; then all tell what they do, and raise the same error.
 
 A process that leaves operations out goes on to others, or to the end of its program, which counts as one.
+
+With each digest goes that of the numbers that the operation takes, and who finds that these differ warns.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
+from pgaspy.host.call_sites import CallSite
 from pgaspy.host.words import listed
 from pgaspy.job import abandoned
 from pgaspy.job.failures import DivergenceError
@@ -60,6 +63,10 @@ DIGESTS, ALARM, CONTENTS = 0, 1, 2
 class Entry(Protocol):
     """An operation, for people."""
 
+    @property
+    def site(self) -> CallSite | None:
+        """Its line, if it is known."""
+
     def fields(self) -> dict[str, str]:
         """What it is, by the names of its parts: `operation` and `at` among them."""
 
@@ -74,14 +81,14 @@ class Entries(Protocol):
 
 
 class Uncompared:
-    """Digests in order, of any number, as one process may be far ahead of another.
+    """Pairs of digests in order, of any number, as one process may be far ahead of another.
 
     To take all of them moves each of them once, on average.
 
     Attributes
     ----------
     numbers
-        They, behind some that are taken already.
+        The digests, behind some that are taken already.
     """
 
     def __init__(self) -> None:
@@ -108,7 +115,7 @@ class Checker:
     Attributes
     ----------
     contents
-        The NumPy arrays that they take, where these are compared by themselves.
+        What they take, where that is compared by itself.
     """
 
     def __init__(self, comm: MPI.Intracomm, entries: Entries) -> None:
@@ -126,7 +133,7 @@ class Checker:
         self._error: DivergenceError | None = None
 
     def add(self, digests: Sequence[int]) -> None:
-        """Take the next operations.
+        """Take the next operations: each one's digest, and that of its numbers.
 
         Raises
         ------
@@ -136,8 +143,8 @@ class Checker:
         if self._error is not None:
             raise self._error
         n_batches = self._n_added // BATCH
-        self._n_added += len(digests)
-        self._latest.extend(digests)
+        self._n_added += len(digests) // 2
+        self._latest.extend(digests[::2])
         if len(self._latest) > 2 * MAX_COMPARED:
             del self._latest[:-MAX_COMPARED]
         if not self._is_first:
@@ -213,9 +220,15 @@ class Checker:
         """Compare what both have come to."""
         n = min(len(self._own), len(self._theirs))
         own, theirs = self._own.take(n), self._theirs.take(n)
+        first, self._n_agreed = self._n_agreed, self._n_agreed + n // 2
         if own != theirs:
-            self._diverge(self._n_agreed + [x != y for x, y in zip(own, theirs, strict=True)].index(True))
-        self._n_agreed += n
+            differ = np.reshape(np.not_equal(own, theirs), (-1, 2))
+            operations, numbers = map(np.flatnonzero, differ.T)
+            if len(operations):
+                self._diverge(first + int(operations[0]))
+            assert self.contents is not None
+            entry = self._entries.entry(first + int(numbers[0]))
+            self.contents.warn("number", None if entry is None else entry.site)
 
     def _diverge(self, index: int) -> NoReturn:
         """Tell the others of an operation that is not the same everywhere, and learn what it is on all of them."""

@@ -1,8 +1,9 @@
-"""Whether NumPy arrays that operations take are the same on every process, as far as a sample of each tells.
+"""Whether what operations take is the same on every process: numbers, and NumPy arrays as far as a sample tells.
 
 Who makes them of random numbers without a seed has other ones on each process, and would get results of all together.
-Each process tells the next rank, which warns. A statement may take an array more often on one process than on others,
-as each chooses how to execute it: what they have taken is compared per number of the operation that comes next.
+Each process tells the next rank, which warns. Numbers are told with the operations (see `checking`). A statement may
+take an array more often on one process than on others, as each chooses how to execute it: what they have taken is
+compared per number of the operation that comes next.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.host.call_sites import frame_of_program
+from pgaspy.host.call_sites import CallSite, frame_of_program
 from pgaspy.scheduling.floating_point import silently
 
 __all__ = ["Contents", "checksum"]
@@ -30,12 +31,12 @@ END = 1 << 62
 
 
 class _Taken(NamedTuple):
-    """An array that was taken before the operation of a number, and where."""
+    """What was taken before the operation of a number, and where."""
 
     number: int
     checksum: int
-    file: str
-    line: int
+    what: str
+    site: CallSite
 
 
 class Contents:
@@ -54,12 +55,13 @@ class Contents:
         self.is_awaited = rank > 0
         self._rank = rank
         self._sends = rank < n_ranks - 1
-        self._warns = rank in (1, n_ranks - 1)  # of many that differ, two say so
+        says_so = rank in (1, n_ranks - 1)  # of many that differ, two do
+        self._warns = {"NumPy array": says_so, "number": says_so}
         self._own: deque[_Taken] = deque()
         self._theirs: deque[tuple[int, int]] = deque()
 
-    def take(self, x: NDArray[Any], number: int) -> None:
-        """Take an array for the operation of a number, or a later one."""
+    def take(self, x: NDArray[Any], number: int, what: str = "NumPy array") -> None:
+        """Take an array for the operation of a number, or a later one; `what` says what it stands for."""
         if x.dtype.hasobject:
             return
         found = checksum(_sample(x))
@@ -67,12 +69,12 @@ class Contents:
             self.unsent += number, found
         if self._rank > 0:
             frame = frame_of_program(sys._getframe(1))
-            self._own.append(_Taken(number, found, frame.f_code.co_filename, frame.f_lineno))
+            self._own.append(_Taken(number, found, what, CallSite("", frame.f_code.co_filename, frame.f_lineno)))
 
     def end(self) -> None:
         """No more is taken; what the rank before has told is compared, as it may have come to its end."""
         self.unsent += [END, 0] * self._sends
-        self._own.append(_Taken(END, 0, "", 0))
+        self._own.append(_Taken(END, 0, "", CallSite("", "", 0)))
         if self._rank > 0:
             self.heard(())
 
@@ -89,15 +91,16 @@ class Contents:
             while theirs[0][0] == number:
                 others.add(theirs.popleft()[1])
             if mine and {taken.checksum for taken in mine} != others:
-                self._warn(next((taken for taken in mine if taken.checksum not in others), mine[0]))
+                differs = next((taken for taken in mine if taken.checksum not in others), mine[0])
+                self.warn(differs.what, differs.site)
 
-    def _warn(self, taken: _Taken) -> None:
-        if self._warns:
-            self._warns = False
+    def warn(self, what: str, site: CallSite | None) -> None:
+        """Warn, once of each kind of thing, of one that is not the same; at a line, if it is known."""
+        if self._warns.pop(what, False):
             warnings.warn_explicit(
-                f"a NumPy array is not the same on rank {self._rank} as on rank {self._rank - 1}: each process goes on "
-                "with its own. Seed NumPy's random numbers alike, or make them by pg.random; PGASPY_CHECK=1 finds all "
-                "that differs", UserWarning, taken.file, taken.line)
+                f"a {what} is not the same on rank {self._rank} as on rank {self._rank - 1}: each process goes on with "
+                "its own. Seed random numbers alike, or make them by pg.random; PGASPY_CHECK=1 finds all that differs",
+                UserWarning, site.file if site else "pgaspy", site.line if site else 0)
 
 
 def _sample(x: NDArray[Any]) -> NDArray[Any]:

@@ -1,7 +1,8 @@
 """Digests of what a process records: the same on every process, where the operations are.
 
 An operation's is made of its recipe, once for each recipe, and of the numbers of its arrays. A program's is made of
-those of its operations so far. Neither lines nor values are part of it, as branches of a program may record the same.
+those of its operations so far. Neither lines nor values are part of it, as branches of a program may record the same;
+numbers have a digest of their own.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ import numpy as np
 
 from pgaspy.caches import cached
 from pgaspy.dims import BlockDim
-from pgaspy.job.failures import line_at
+from pgaspy.host.call_sites import CallSite
+from pgaspy.job.failures import site_at
 from pgaspy.layout import Layout
 from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Storage
+from pgaspy.scheduling.nodes import Scalar
 from pgaspy.scheduling.operations import Computed, Recipe, name_of
 from pgaspy.scheduling.recorded import Recorded
 from pgaspy.supervision.rolling import ProgramDigest, begin, digest_of_view
@@ -130,21 +133,21 @@ _DIGESTS: dict[Any, Callable[[Any], int]] = {
     np.generic: _digest_of_text}
 
 
-begin(Computed, Storage, View, _digest_of_form, _digest_of_layout, _digest_of_recipe)
+begin(Computed, Scalar, Storage, View, _digest_of_form, _digest_of_layout, _digest_of_recipe)
 
 
 class Said(NamedTuple):
-    """What a process says about one of its operations."""
+    """What a process says about one of its operations, and the line of that, if it is known."""
 
     operation: str
-    at: str
+    site: CallSite | None
 
     def fields(self) -> dict[str, str]:
         """The same by the names of its parts."""
-        return {"operation": self.operation, "at": self.at}
+        return {"operation": self.operation, "at": str(self.site or "")}
 
     def __str__(self) -> str:
-        return self.operation + (f" at {self.at}" if self.at else "")
+        return self.operation + (f" at {self.site}" if self.site else "")
 
 
 class Digests(ProgramDigest):
@@ -178,5 +181,6 @@ class Digests(ProgramDigest):
             return None
         what, shapes, code, instruction = found
         if shapes is None:
-            return Said(what, "")
-        return Said(f"{name_of(what)}, shapes {', '.join(map(str, shapes))}", line_at(code, instruction))
+            return Said(what, None)
+        return Said(f"{name_of(what)}, shapes {', '.join(map(str, shapes))}",
+                    None if code is None else site_at(code, instruction))

@@ -90,6 +90,11 @@ class Entry(NamedTuple):
                                 for mark in self.marks),
             "at": str(site) if site.file else ""}
 
+    @property
+    def site(self) -> CallSite:
+        """The line."""
+        return self.signature.site
+
     def __str__(self) -> str:
         fields = self.fields()
         return fields["operation"] + (f" at {fields['at']}" if fields["at"] else "")

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from types import CodeType
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.host import environment
@@ -33,7 +34,7 @@ from pgaspy.supervision.digests import Digests
 from pgaspy.supervision.journal import Journal
 from pgaspy.supervision.watchdog import Activity
 
-__all__ = ["Supervision", "announce", "listen", "take"]
+__all__ = ["Supervision", "announce", "listen", "take", "take_numbers"]
 
 LOOK_SECONDS = 0.01
 """How often a process that does not wait looks for what others have to say."""
@@ -117,14 +118,14 @@ class Supervision:
             self.compare()
             self.checker.meet(self.look, is_end)
 
-    def take(self, x: NDArray[Any]) -> None:
-        """See the function of this name."""
+    def take(self, x: NDArray[Any], what: str) -> None:
+        """Note an array; `what` says what it stands for."""
         if self._is_paused:
             return
         if self.journal is not None:
             self.journal.take(x)
         if self.checker is not None and self.checker.contents is not None:
-            self.checker.contents.take(x, self._number())
+            self.checker.contents.take(x, self._number(), what)
 
     def executed(self, recorded: Recorded, stamped: tuple[int, ...]) -> Mapping[int, int]:
         """Take note of operations, which are about to be executed; the program's digests after some of them.
@@ -141,13 +142,13 @@ class Supervision:
             self.compare()
         return stamps
 
-    def executed_at_once(self, recipe: Recipe | Computed, storages: tuple[Storage, ...], code: CodeType | None,
-                         instruction: int) -> int:
+    def executed_at_once(self, recipe: Recipe | Computed, storages: tuple[Storage, ...], values: tuple[Any, ...],
+                         code: CodeType | None, instruction: int) -> int:
         """The same for one collective operation; the program's digest after it. Others may have something to say, too.
         """
         if self.digests is None:
             return 0
-        stamp = self.digests.take_one(recipe, storages, code, instruction)
+        stamp = self.digests.take_one(recipe, storages, values, code, instruction)
         self.see_to_others()
         return stamp
 
@@ -236,7 +237,7 @@ class Supervision:
         assert self.journal is not None
         entry = self.journal.note(what, bases, values, number)
         if self.checker is not None and self._checks_all:
-            self.checker.add([entry.digest()])
+            self.checker.add([entry.digest(), 0])  # values are part of it
 
     def _words(self, number: int) -> str:
         """The operation of a number, where it is known."""
@@ -270,4 +271,10 @@ def listen() -> None:
 
 def take(x: NDArray[Any]) -> None:
     """Note a NumPy array, the same on every process, that the operation recorded next takes."""
-    _of_job.take(x)
+    _of_job.take(x, "NumPy array")
+
+
+def take_numbers(*numbers: Any) -> None:
+    """The same of numbers that are no values of the operation recorded next, but of what makes its elements."""
+    if _of_job.checker is not None:
+        _of_job.take(np.frombuffer(repr(numbers).encode(), np.uint8), "number")

@@ -1,11 +1,12 @@
 /*
  * The digest of a program, into which goes all that is executed: in Python, that takes as long as many an operation.
+ * Beside it goes that of the numbers that operations take, which processes may mean to differ.
  *
  * Digests are of 64 bits, mixed from integers alone, so that every process has the same.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include <stdint.h>
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include "../_attributes.h"
 #include "rolling.h"
 
@@ -22,15 +23,15 @@ typedef struct {
 typedef struct {
     PyObject_HEAD
     Py_ssize_t n_entries, n_pending, max_pending, max_latest;
-    int64_t *pending, next_number;      /* digests that nobody has taken; the number of the next array */
+    int64_t *pending, next_number;      /* pairs of digests that nobody has taken; the number of the next array */
     entry *latest;                      /* of the operation k at k % max_latest */
     unsigned int rolling;
 } program;
 
 static struct {
-    PyTypeObject *computed, *storage, *view;
+    PyTypeObject *computed, *scalar, *storage, *view;
     PyObject *digest_of_fields, *digest_of_form, *digest_of_layout;     /* functions */
-    Py_ssize_t at_number, at_digest, at_layout, at_shape, at_hash_of_numbers;
+    Py_ssize_t at_array, at_number, at_digest, at_layout, at_shape, at_hash_of_numbers;
 } its;
 
 static struct {
@@ -41,12 +42,6 @@ static struct {
     PyObject *form;             /* which is the key, and held */
     int64_t digest;
 } forms[N_FORMS];
-
-static int64_t mixed(int64_t digest, int64_t next)
-{
-    uint64_t sum = ((uint64_t)digest ^ (uint64_t)next) * 0x9E3779B97F4A7C15u;
-    return (int64_t)(sum ^ sum >> 32);
-}
 
 /* What a function gives of an object, an integer; -1, perhaps with an exception set. */
 static int64_t integer_of(PyObject *function, PyObject *object)
@@ -156,6 +151,21 @@ static int64_t number_of(program *self, PyObject *storage)
     return number;
 }
 
+/* That of the numbers among the values of an operation, each a `Scalar`; 0, perhaps with an exception set. */
+static int64_t of_numbers(PyObject *values)
+{
+    int64_t digest = 0;
+    if (!PyTuple_CheckExact(values))
+        PyErr_SetString(PyExc_TypeError, "an operation's values are a tuple");
+    for (Py_ssize_t k = 0; !PyErr_Occurred() && k < PyTuple_GET_SIZE(values); k++) {
+        PyObject *value = PyTuple_GET_ITEM(values, k);
+        PyArrayObject *number = Py_TYPE(value) == its.scalar ? (PyArrayObject *)SLOT(value, its.at_array) : NULL;
+        if (number)
+            digest = with_number(digest, PyArray_DATA(number), PyArray_TYPE(number), (size_t)PyArray_NBYTES(number));
+    }
+    return digest;
+}
+
 static void forget(entry *old)
 {
     Py_CLEAR(old->what);
@@ -164,11 +174,12 @@ static void forget(entry *old)
         Py_CLEAR(old->shapes[k]);
 }
 
-/* Take a digest, with what is known of it later: an entry, which is taken over. -1 with an exception set. */
-static int take_digest(program *self, int64_t digest, entry own)
+/* Take a digest, and that of numbers, with what is known of it later: an entry, which is taken over. -1 with an exception
+   set. */
+static int take_digest(program *self, int64_t digest, int64_t numbers, entry own)
 {
     if (self->n_pending == self->max_pending) {
-        int64_t *pending = PyMem_Realloc(self->pending, (2 * (size_t)self->max_pending + 64) * sizeof *pending);
+        int64_t *pending = PyMem_Realloc(self->pending, 2 * (2 * (size_t)self->max_pending + 64) * sizeof *pending);
         if (!pending) {
             forget(&own);
             PyErr_NoMemory();
@@ -179,15 +190,17 @@ static int take_digest(program *self, int64_t digest, entry own)
     }
     entry *place = &self->latest[self->n_entries % self->max_latest], old = *place;
     *place = own;
-    self->pending[self->n_pending++] = digest;
+    self->pending[2 * self->n_pending] = digest;
+    self->pending[2 * self->n_pending++ + 1] = numbers;
     self->n_entries++;
     self->rolling = (unsigned int)mixed(self->rolling, digest);
     forget(&old);
     return 0;
 }
 
-/* Take an operation that has a digest, which is -1 where an exception is set, with its entry, which is taken over. */
-static int take(program *self, int64_t digest, PyObject *storages, entry own)
+/* Take an operation that has a digest, which is -1 where an exception is set, and that of its numbers, with its entry,
+   which is taken over. */
+static int take(program *self, int64_t digest, PyObject *storages, int64_t numbers, entry own)
 {
     if (!PyErr_Occurred() && !PyTuple_CheckExact(storages))
         PyErr_SetString(PyExc_TypeError, "what an operation uses is a tuple of storages");
@@ -197,7 +210,7 @@ static int take(program *self, int64_t digest, PyObject *storages, entry own)
         forget(&own);
         return -1;
     }
-    return take_digest(self, digest, own);
+    return take_digest(self, digest, numbers, own);
 }
 
 /* The entry of what was computed: its function, and the shapes of its views. */
@@ -232,27 +245,30 @@ static entry entry_of(PyObject *operation, PyObject *code, PyObject *instruction
     return own;
 }
 
-static int take_operation(program *self, PyObject *operation, PyObject *storages, PyObject *code, PyObject *instruction)
+/* Take an operation, by its fields except its number. */
+static int take_operation(program *self, PyObject *operation, PyObject *storages, PyObject *values, PyObject *code,
+                          PyObject *instruction)
 {
-    const int64_t digest = of_operation(operation);
+    const int64_t digest = of_operation(operation), numbers = PyErr_Occurred() ? 0 : of_numbers(values);
     const entry own = PyErr_Occurred() ? (entry){NULL} : entry_of(operation, code, instruction);
-    return take(self, digest, storages, own);
+    return take(self, digest, storages, numbers, own);
 }
 
-/* take_one(operation, storages, code, instruction): see rolling.pyi. */
+/* take_one(operation, storages, values, code, instruction): see rolling.pyi. */
 static PyObject *take_one(program *self, PyObject *const *arguments, Py_ssize_t n)
 {
-    if (n != 4)
-        return PyErr_Format(PyExc_TypeError, "take_one takes an operation, its storages, and a place of a program");
-    return take_operation(self, arguments[0], arguments[1], arguments[2], arguments[3]) < 0
+    if (n != 5)
+        return PyErr_Format(PyExc_TypeError, "take_one takes an operation, its storages and values, and a place of a "
+                                             "program");
+    return take_operation(self, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4]) < 0
         ? NULL : PyLong_FromUnsignedLong(self->rolling);
 }
 
 static PyTypeObject type_of_programs;
 
 /* See rolling.h. */
-static Py_ssize_t add_computed(PyObject *digests, PyObject *form, PyObject *views, PyObject *storages, PyObject *code,
-                               int instruction)
+static Py_ssize_t add_computed(PyObject *digests, PyObject *form, PyObject *views, PyObject *storages, int64_t numbers,
+                               PyObject *code, int instruction)
 {
     if (!PyObject_TypeCheck(digests, &type_of_programs) || !PyTuple_CheckExact(form) || !PyTuple_CheckExact(views)) {
         PyErr_SetString(PyExc_TypeError, "a digest takes a form, and tuples of views and storages");
@@ -261,7 +277,7 @@ static Py_ssize_t add_computed(PyObject *digests, PyObject *form, PyObject *view
     program *self = (program *)digests;
     const int64_t digest = of_views(form, views);
     const entry own = PyErr_Occurred() ? (entry){NULL} : entry_of_computed(form, views, code, instruction);
-    return take(self, digest, storages, own) < 0 ? -1 : self->n_pending;
+    return take(self, digest, storages, numbers, own) < 0 ? -1 : self->n_pending;
 }
 
 /* take_call(words, digest): see rolling.pyi. */
@@ -270,7 +286,7 @@ static PyObject *take_call(program *self, PyObject *arguments)
     PyObject *words;
     long long digest;
     if (!PyArg_ParseTuple(arguments, "UL", &words, &digest)
-            || take_digest(self, digest, (entry){.what = Py_NewRef(words)}) < 0)
+            || take_digest(self, digest, 0, (entry){.what = Py_NewRef(words)}) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -286,7 +302,7 @@ static PyObject *take_fields(program *self, PyObject *arguments)
     for (Py_ssize_t k = 0; stamps && (k + 1) * n_fields <= PyTuple_GET_SIZE(fields); k++) {
         PyObject *const *field = &PyTuple_GET_ITEM(fields, k * n_fields);   /* in the order of `RecordedOperation` */
         const int is = is_true(field[0], name.is_collective);
-        if (is < 0 || (is && take_operation(self, field[0], field[1], field[4], field[5]) < 0))
+        if (is < 0 || (is && take_operation(self, field[0], field[1], field[2], field[4], field[5]) < 0))
             Py_CLEAR(stamps);
         else if (n_stamped < PyTuple_GET_SIZE(stamped)) {
             PyObject *position = PyTuple_GET_ITEM(stamped, n_stamped);
@@ -304,7 +320,7 @@ static PyObject *take_fields(program *self, PyObject *arguments)
 static PyObject *take_pending(program *self, PyObject *none)
 {
     PyObject *found = PyBytes_FromStringAndSize((const char *)self->pending,
-                                                self->n_pending * (Py_ssize_t)sizeof *self->pending);
+                                                2 * self->n_pending * (Py_ssize_t)sizeof *self->pending);
     self->n_pending = found ? 0 : self->n_pending;
     return found;
 }
@@ -393,21 +409,22 @@ static PyObject *digest_of_view(PyObject *module, PyObject *view)
     return integer_or_error(of_view(view));
 }
 
-/* begin(Computed, Storage, View, digest_of_form, digest_of_layout, digest_of_fields): what C has of Python. */
+/* begin(Computed, Scalar, Storage, View, digest_of_form, digest_of_layout, digest_of_fields): what C has of Python. */
 static PyObject *begin(PyObject *module, PyObject *arguments)
 {
-    if (!PyArg_ParseTuple(arguments, "OOOOOO", &its.computed, &its.storage, &its.view, &its.digest_of_form,
-                          &its.digest_of_layout, &its.digest_of_fields))
+    if (!PyArg_ParseTuple(arguments, "OOOOOOO", &its.computed, &its.scalar, &its.storage, &its.view,
+                          &its.digest_of_form, &its.digest_of_layout, &its.digest_of_fields))
         return NULL;
     const attribute_place places[] = {
+        {its.scalar, "array", &its.at_array},
         {its.storage, "number", &its.at_number}, {its.view, "digest", &its.at_digest},
         {its.view, "hash_of_numbers", &its.at_hash_of_numbers}, {its.view, "layout", &its.at_layout},
         {its.view, "shape", &its.at_shape}};
     if (find_places(places, sizeof places / sizeof *places) < 0)
         return NULL;
-    PyObject *const kept[] = {(PyObject *)its.computed, (PyObject *)its.storage, (PyObject *)its.view,
-                              its.digest_of_form, its.digest_of_layout, its.digest_of_fields};
-    for (int k = 0; k < 6; k++)
+    PyObject *const kept[] = {(PyObject *)its.computed, (PyObject *)its.scalar, (PyObject *)its.storage,
+                              (PyObject *)its.view, its.digest_of_form, its.digest_of_layout, its.digest_of_fields};
+    for (int k = 0; k < 7; k++)
         Py_INCREF(kept[k]);
     Py_RETURN_NONE;
 }
@@ -428,6 +445,7 @@ static rolling for_others = {add_computed};
 
 PyMODINIT_FUNC PyInit_rolling(void)
 {
+    import_array();
     const attribute_name names[] = {
         {&name.digest, "digest"}, {&name.form, "form"}, {&name.is_collective, "is_collective"},
         {&name.number, "number"}, {&name.said, "said"}, {&name.views, "views"}};

@@ -43,6 +43,22 @@ def test_random_numbers_without_a_seed(tmp_path: Path, line: str, n: int) -> Non
 
 
 @pytest.mark.jobs
+@pytest.mark.parametrize(("line", "n"), [
+    ("A *= random.random()", 2), ("A[5, 5] = random.random()", 3), ("A[A > 0.5] = random.random()", 2),
+    ("A = pg.where(A > 0.5, A, random.random())", 2), ("a = pg.ones(7) + np.longdouble(random.random())", 2),
+    ("a = [pg.full(7, x) for x in random.sample(range(90), 9)]", 3), ("a = pg.linspace(0, random.random(), 90)", 2),
+    ("a = pg.arange(random.random(), 90, 100)", 2), ("a = pg.random.default_rng(random.getrandbits(30)).random(90)", 2),
+    ("a = pg.random.default_rng(1).poisson(random.random(), 90)", 2), ("a = A[3, 3] * random.random()", 2)])
+def test_numbers_that_differ(tmp_path: Path, line: str, n: int) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("import random" + PROGRAM.format(line=line))
+    done = run_job(n, str(program), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("sum True") == n
+    assert done.stderr.count("program.py:11: UserWarning: a number is not the same on rank") == min(n - 1, 2)
+
+
+@pytest.mark.jobs
 def test_what_is_the_same_is_not_told(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM.format(line=""))

@@ -138,7 +138,7 @@ def test_they_do_not_depend_on_flushes() -> None:
     collectively(stamps == {3: found[3], 9: found[9]}, f"{stamps}, {found}")
     collectively(together.rolling == apart.rolling)
     pending = together.take_pending()
-    collectively(pending == apart.take_pending() and len(pending) == 8 * 10)
+    collectively(pending == apart.take_pending() and len(pending) == 2 * 8 * 10)
     collectively(len(set(pg.COMM.allgather(pending))) == 1, "processes have other digests")
     collectively((recording.queue.supervision.digests is None) == (world().size == 1))
 
@@ -151,11 +151,39 @@ def test_buffers_have_room_for_a_stamp() -> None:
         assert all(stop <= start for (_, stop), (start, _) in itertools.pairwise(spans)), spans
 
 
+def numbers_of(*values: Any) -> int:
+    """The digest of the numbers of an operation."""
+    digests = Digests()
+    operation: Any = SimpleNamespace(digest=1, said=("copy", ()))
+    digests.take_one(operation, (), values, None, 0)
+    return int(np.frombuffer(digests.take_pending(), np.int64)[1])
+
+
+def test_numbers_have_a_digest_beside_that_of_the_operation() -> None:
+    found = [numbers_of(*[nodes.Scalar(x, np.dtype(dtype)) for x, dtype in numbers]) for numbers in (
+        [(1, "d")], [(2, "d")], [(1, "f")], [(1, "l")], [(1, "b")], [(0, "b")], [(1, "D")], [(1j, "D")], [(3, "g")],
+        [(4, "g")], [(3j, "G")], [(4j, "G")], [(1, "d"), (2, "d")], [(2, "d"), (1, "d")])]
+    assert numbers_of() == numbers_of(print, "text", 3.0) == 0, "of Scalars alone"
+    assert 0 not in found
+    assert len({*found}) == len(found)
+
+
+def test_bytes_of_long_doubles_that_nobody_sets_are_no_part_of_it() -> None:
+    for dtype in map(np.dtype, "gG"):
+        found = set()
+        for filling in (0, 255):
+            scalar = nodes.Scalar(0.1, dtype)
+            scalar.bytes[(np.finfo(dtype).nmant + 17) // 8:16] = filling
+            assert scalar.array == nodes.Scalar(0.1, dtype).array
+            found.add(numbers_of(scalar))
+        assert len(found) == 1
+
+
 def test_an_array_that_is_used_twice_has_one_number() -> None:
     digests = Digests()
     copy: Any = SimpleNamespace(digest=1, said=("copy", ()))
     x: Any = SimpleNamespace(number=-1)
     y: Any = SimpleNamespace(number=-1)
-    digests.take_one(copy, (x, x), None, 0)
-    digests.take_one(copy, (x, y), None, 0)
+    digests.take_one(copy, (x, x), (), None, 0)
+    digests.take_one(copy, (x, y), (), None, 0)
     assert (x.number, y.number) == (0, 1)
