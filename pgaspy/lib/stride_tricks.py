@@ -18,6 +18,9 @@ from pgaspy.missing import missing
 
 __all__ = ["broadcast_to", "sliding_window_view"]
 
+MAX_APART = 4
+"""Elements of a window that are written one by one, each to all windows."""
+
 
 if not TYPE_CHECKING:  # to which every name would be right, then
 
@@ -47,7 +50,8 @@ def sliding_window_view(x: Any, window_shape: int | Sequence[int], axis: int | t
     -------
     A new array: the dimensions of `x`, along which the windows begin, and then those within a window. Where a window
     begins it lies, so that its other elements are those of neighbours. NumPy gives a view; here each window has its
-    elements, which takes as much memory as they are.
+    elements, which takes as much memory as they are. Of windows that begin far apart,
+    `x[starts[:, None] + np.arange(n)]` takes the elements alone.
 
     Raises
     ------
@@ -74,13 +78,18 @@ def sliding_window_view(x: Any, window_shape: int | Sequence[int], axis: int | t
 
 
 def _windows(x: pg.GlobalArray, axis: int, extent: int) -> pg.GlobalArray:
-    """The windows along one dimension; what is within them comes last."""
+    """The windows along one dimension; what is within them comes last.
+
+    They are put together of shorter ones, half as long, whose elements lie in a row; a few, of elements.
+    """
     n = x.shape[axis] - extent + 1
     shape = (*x.shape[:axis], n, *x.shape[axis + 1:], extent)
     if not extent:
         return pg.empty(shape, x.dtype)
-    shifted = [x[(slice(None),) * axis + (slice(k, k + n),)] for k in range(extent)]
-    result = pg.empty_like(broadcast_to(shifted[0][..., None], shape))
-    for k, part in enumerate(shifted):
-        result[..., k] = part
+    length = 1 if extent <= MAX_APART else (extent + 1) // 2
+    shorter = x[..., None] if length == 1 else _windows(x, axis, length)
+    first = shorter[(slice(None),) * axis + (slice(n),)]
+    result = pg.empty_like(broadcast_to(first[..., :1], shape))
+    for start in range(extent) if length == 1 else (0, extent - length):  # which may have one element in common
+        result[..., start:start + length] = shorter[(slice(None),) * axis + (slice(start, start + n),)]
     return result
