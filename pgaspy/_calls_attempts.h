@@ -282,6 +282,19 @@ static int attempt_into(PyObject *ufunc, PyObject *out, PyObject *x, PyObject *y
 }
 
 /* Whether a key is an integer, a slice, Ellipsis or None, or a tuple of these: any other may have arrays in it. */
+/* Whether a slice's bound is the same each time that it is asked for: an object's `__index__` is to be called once. */
+static int is_plain_bound(PyObject *bound)
+{
+    return bound == Py_None || PyLong_CheckExact(bound) || PyArray_IsScalar(bound, Integer) || is_array(bound);
+}
+
+static int is_plain_slice(PyObject *key)
+{
+    const PySliceObject *slice = (PySliceObject *)key;
+    return PySlice_Check(key) && is_plain_bound(slice->start) && is_plain_bound(slice->stop)
+        && is_plain_bound(slice->step);
+}
+
 static int is_plain_key(PyObject *key)
 {
     if (PyTuple_CheckExact(key)) {
@@ -290,7 +303,7 @@ static int is_plain_key(PyObject *key)
                 return 0;
         return 1;
     }
-    return PyLong_CheckExact(key) || PySlice_Check(key) || key == Py_Ellipsis || key == Py_None;
+    return PyLong_CheckExact(key) || key == Py_Ellipsis || key == Py_None || is_plain_slice(key);
 }
 
 static int has_ellipsis(PyObject *key)

@@ -111,7 +111,7 @@ def as_numpy(x: Any, dtype: DTypeLike | None = None) -> NDArray[Any]:
 def as_numbers(x: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
     """`as_numpy` of Python's numbers, which have to be in the range of a dtype that they are assigned to."""
     found = as_numpy(x)
-    is_refusable = dtype.kind in "iu" or (dtype.kind == "f" and found.dtype.kind == "c")
+    is_refusable = dtype.kind in "iumM" or (dtype.kind == "f" and found.dtype.kind == "c")
     return as_numpy(x, dtype) if is_refusable else found
 
 

@@ -67,6 +67,8 @@ def apply(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...] = (), 
         base, description = described(x)
         bases.append(base)
         descriptions.append(description)
+    if casting == "unsafe":
+        _refuse_casts_of_text(ufunc, inputs, out, descriptions, where is not True, dtype)
     if ufunc in refusals:
         targets = [getattr(target, "dtype", None) for target in out] or (None,)
         try:
@@ -82,6 +84,18 @@ def apply(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...] = (), 
                                    inputs if is_plain else ())
         return _apply_into(ufunc, bases, descriptions, out, where is not True, dtype, casting, make)
     return _results(statement_for(ufunc, descriptions, where is not True, dtype, casting), bases, make)
+
+
+def _refuse_casts_of_text(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...], descriptions: Sequence[Any],
+                          has_mask: bool, dtype: Any) -> None:
+    """Raise TypeError where a function would cast text to something else, which fails for some, as it is executed."""
+    dtypes = [getattr(x, "dtype", None) for x in (*inputs, *([None] * has_mask), *(out or [None] * ufunc.nout))]
+    if not any(own is not None and own.kind in "SU" for own in dtypes):
+        return
+    loop = loop_dtypes(ufunc, descriptions, dtypes[-ufunc.nout:], has_mask, dtype, "unsafe")
+    for own, taken in zip(dtypes, loop, strict=True):
+        if own is not None and (own.kind in "SU") != (taken.kind in "SU"):
+            raise TypeError(f"{ufunc.__name__}() casts neither text nor to text, as from {own} to {taken}: use astype")
 
 
 def _results(statement: Statement, bases: Sequence[Any], make: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -26,9 +27,10 @@ class Index:
     """What can be used as an integer, and is none."""
 
     def __init__(self, value: int) -> None:
-        self._value = value
+        self._value, self.n_asked = value, 0
 
     def __index__(self) -> int:
+        self.n_asked += 1
         return self._value
 
 
@@ -55,6 +57,40 @@ def test_diagonals(offset: Any) -> None:
     compare(lambda xp, given: given(A).diagonal(offset))
     compare(lambda xp, given: given(A).trace(offset))
     compare(lambda xp, given: xp.diag(given(A), offset))
+
+
+@pytest.mark.parametrize("n", [12, 100_000])
+@pytest.mark.parametrize("key", [slice, lambda i: slice(i, None), lambda i: slice(None, None, i), lambda i: i])
+def test_an_index_is_asked_for_once(key: Callable[[Index], Any], n: int) -> None:
+    a = pg.zeros(n)
+
+    def assign(key: Any) -> None:
+        a[key] = 1
+
+    for use in a.__getitem__, assign:
+        index = Index(3)
+        use(key(index))
+        collectively(index.n_asked == 1, f"{index.n_asked}")
+
+
+@pytest.mark.parametrize("value", [np.nan, 1.5, 1j, [0.5], 3, "2020-01-01", np.float64(2), np.timedelta64(3, "s")])
+@pytest.mark.parametrize("dtype", ["M8[s]", "m8[s]"])
+def test_what_times_take_by_index_arrays(value: Any, dtype: str) -> None:
+    def call(xp: Any, given: Callable[[Any], Any]) -> Any:
+        a = given(np.zeros(9, dtype))
+        a[np.array([4])] = value
+        return a
+
+    compare(call)
+
+
+@pytest.mark.parametrize("text", [np.str_("a"), np.str_("3"), np.array(["2"] * 6), [b"2"] * 6])
+def test_text_is_not_cast_by_functions(text: Any) -> None:
+    a = pg.array(A.astype("i4"))
+    for operand in text, pg.array(text):
+        raises_everywhere(TypeError, "use astype",
+                          functools.partial(np.multiply, a, operand, out=a, casting="unsafe"))
+    raises_everywhere(TypeError, "use astype", lambda: np.add(a, pg.array(["2"] * 6), dtype=float, casting="unsafe"))
 
 
 @pytest.mark.parametrize("k", [np.uint8(1), np.int8(-2)])
