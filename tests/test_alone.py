@@ -20,7 +20,7 @@ from pgaspy.execution import recording
 from pgaspy.execution.queue import MAX_PASSING, Queue
 from pgaspy.execution.tiers import GAIN_OF_NODES, GAINFUL_ELEMENTS, WORTH_RECORDING, Tiers
 from pgaspy.job.procgrid import begin_anew
-from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, MAX_ELEMENTS, WORK_OF_PLANNING
+from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, MAX_ELEMENTS, MAX_OF_NEW, WORK_OF_PLANNING
 from pgaspy.scheduling.base import SharedStorage
 from pgaspy.scheduling.kinds.statement import Statement
 from pgaspy.statements import known_calls
@@ -197,12 +197,33 @@ def test_what_fails_in_turn_before_it_begins_is_planned(monkeypatch: pytest.Monk
 
 def test_what_is_large_is_planned_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     have_recorded(monkeypatch)
-    a = pg.ones(MAX_ELEMENTS + 1)
-    pg.sync()
-    before = pg.stats()
-    a += a * 2
-    pg.sync()
-    assert (pg.stats() - before).n_planned == 1
+    for n in MAX_OF_NEW, MAX_OF_NEW + 1:
+        a = pg.ones(n)
+        pg.sync()
+        before = pg.stats()
+        a += a * 2
+        pg.sync()
+        assert (pg.stats() - before).n_planned == (n > MAX_OF_NEW)
+
+
+def test_what_is_large_is_done_in_turn_where_half_of_it_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a loop over columns, each of which is another one; and not what is known, in another order."""
+    have_recorded(monkeypatch)
+    A, B = np.arange(2.0 * MAX_ELEMENTS).reshape(4, -1) % 7, np.arange(4.0).reshape(4, 1)
+    a, b = pg.array(A), pg.array(B)
+
+    def n_planned(*columns: int) -> int:
+        nonlocal a, A
+        pg.sync()
+        before = pg.stats()
+        for k in columns:
+            a, A = pg.maximum(a, b[k] + a), np.maximum(A, B[k] + A)
+        pg.sync()
+        return (pg.stats() - before).n_planned
+
+    assert [n_planned(k) for k in range(4)] == [0] * 4
+    assert n_planned(1, 2) > 0
+    assert_equal(a, A)
 
 
 def test_small_products_are_computed_at_once() -> None:

@@ -23,10 +23,15 @@ from pgaspy.scheduling.floating_point import silently
 from pgaspy.scheduling.functions import AnyFunction
 from pgaspy.scheduling.nodes import bytes_in
 
-__all__ = ["MAX_ELEMENTS", "call_kernel", "copy_elements", "elements", "is_small", "kernel_for", "run"]
+__all__ = ["MAX_ELEMENTS", "MAX_OF_NEW", "call_kernel", "copy_elements", "elements", "is_small", "kernel_for", "run"]
 
 MAX_ELEMENTS = 1 << 18
 """Of what is executed at once, on this process: passing through more memory than this takes longer than planning."""
+
+MAX_OF_NEW = 1 << 19
+"""The same of what is executed in turn with others on one process, where half of these have never come before, so that
+all may be planned each time. In arrays of twice as many elements, both take as long.
+"""
 
 ELEMENTS_PER_CALL, WORK_OF_PLANNING = 1 << 15, 1 << 19
 """The elements that are passed through in the time of a call of a kernel, and in that of making a schedule."""
@@ -36,9 +41,9 @@ _TWINS = {char: twin for char, twin in ("ql", "QL") if np.dtype(char) == np.dtyp
 """Of dtypes that are equal, the one that kernels have."""
 
 
-def is_small(view: View, rank: int) -> bool:
-    """Whether what a process has of a view is little enough; without a look at the layout, where all of it is."""
-    return view.size <= MAX_ELEMENTS or math.prod(view.layout.local_shape(rank)) <= MAX_ELEMENTS
+def is_small(view: View, rank: int, limit: int) -> bool:
+    """Whether a process has so many elements of a view or less; without a look at the layout, where all of it is."""
+    return view.size <= limit or math.prod(view.layout.local_shape(rank)) <= limit
 
 
 @cached

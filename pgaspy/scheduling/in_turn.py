@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from pgaspy.scheduling.at_once import MAX_ELEMENTS, MAX_OF_NEW
 from pgaspy.scheduling.builder import Access, Builder
 from pgaspy.scheduling.nodes import Memories, Node
 from pgaspy.scheduling.operations import NumberedOperation, Recipe
@@ -59,10 +60,14 @@ def in_turn(operations: Sequence[tuple[Recipe, tuple[int, ...], tuple[int, ...]]
     any order that its nodes allow. `named` is as for `build`.
     """
     builder = InTurn(n_bases, n_memories)
+    n_known = sum([recipe.has_come for recipe, _, _ in operations])
+    limit = MAX_ELEMENTS if 2 * n_known > len(operations) else MAX_OF_NEW
+    for recipe, _, _ in operations:
+        recipe.has_come = True
     for k, (recipe, slots, values) in enumerate(operations):
         operation = NumberedOperation(k, recipe, slots, values)
         builder.position = k
-        if recipe.n_counted_at_once is not None and recipe.is_done_at_once(0) and recipe.is_local(0):
+        if recipe.n_counted_at_once is not None and recipe.is_done_at_once(0, limit) and recipe.is_local(0):
             if recipe.views[0].size:
                 _add_at_once(builder, operation)
         elif recipe.elementwise is None:

@@ -21,6 +21,7 @@ from pgaspy.planning.interiors import IndexBox
 from pgaspy.planning.pieces import OperandPlan
 from pgaspy.planning.transfers import TransferPlan
 from pgaspy.planning.view import View
+from pgaspy.scheduling.at_once import MAX_ELEMENTS
 from pgaspy.scheduling.base import Base, Storage
 from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.functions import AnyFunction
@@ -128,6 +129,8 @@ class Recipe:
         Whether it is executed also where nobody can see its results.
     is_task
         Whether it calls a function, which may use any array, raise, or take any time.
+    has_come
+        Whether an operation with it was met by `in_turn` before.
     is_cold
         Whether this process tries to execute it at once: it has not been done often, nor had to wait.
     is_awaited
@@ -150,6 +153,7 @@ class Recipe:
     is_collective = True
     is_called = False
     is_task = False
+    has_come = False
     is_cold = True
     is_awaited = False
     n_counted_at_once: ClassVar[int | None] = None
@@ -188,8 +192,8 @@ class Recipe:
         return not self.updates and storage not in storages[n:] and any(
             view.is_whole for view, written in zip(self.views[:n], storages, strict=False) if written is storage)
 
-    def is_done_at_once(self, rank: int) -> bool:
-        """Whether it is done at once, while it is cold, as it is small."""
+    def is_done_at_once(self, rank: int, limit: int = MAX_ELEMENTS) -> bool:
+        """Whether it is done at once, while it is cold, as it is small: of views of so many elements here, or less."""
         return False
 
     def is_local(self, rank: int) -> bool:

@@ -14,7 +14,7 @@ from pgaspy.planning.boxes import view_box
 from pgaspy.planning.local_parts import local_part
 from pgaspy.planning.pieces import indices_at, local_view_shape
 from pgaspy.planning.view import View, whole
-from pgaspy.scheduling.at_once import elements
+from pgaspy.scheduling.at_once import MAX_ELEMENTS, elements
 from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.collectives import ALIGNMENT, allgather_small
 from pgaspy.scheduling.nodes import Bytes, Location, Memories, bytes_of
@@ -53,7 +53,7 @@ class Allgather(Recipe):
         """See `Recipe`."""
         return self.name, self.dtypes, self.purpose
 
-    def is_done_at_once(self, rank: int) -> bool:
+    def is_done_at_once(self, rank: int, limit: int = MAX_ELEMENTS) -> bool:
         """See `Recipe`."""
         return True
 

@@ -59,9 +59,9 @@ class Assign(Recipe):
         dtypes = self.source_dtype, self.dtype
         return at_once.kernel_for(None, "copy", dtypes, dtypes)
 
-    def is_done_at_once(self, rank: int) -> bool:
+    def is_done_at_once(self, rank: int, limit: int = at_once.MAX_ELEMENTS) -> bool:
         """See `Recipe`."""
-        return at_once.is_small(self.target, rank) and at_once.is_small(self.source, rank)
+        return at_once.is_small(self.target, rank, limit) and at_once.is_small(self.source, rank, limit)
 
     def is_local(self, rank: int) -> bool:
         """See `Recipe`."""

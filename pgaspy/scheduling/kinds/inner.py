@@ -17,7 +17,7 @@ from pgaspy.caches import cached, lazy
 from pgaspy.planning.boxes import view_box
 from pgaspy.planning.local_parts import lie_alike
 from pgaspy.planning.view import View
-from pgaspy.scheduling.at_once import elements
+from pgaspy.scheduling.at_once import MAX_ELEMENTS, elements
 from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.floating_point import silenced
@@ -64,7 +64,7 @@ class Inner(Recipe):
         """See `Recipe`."""
         return self.name, self.dtype
 
-    def is_done_at_once(self, rank: int) -> bool:
+    def is_done_at_once(self, rank: int, limit: int = MAX_ELEMENTS) -> bool:
         """See `Recipe`."""
         return True
 

@@ -131,9 +131,9 @@ class Reduce(Recipe):
         return is_in_intervals(self._layout.dims[self.axes[-1]]) and are_short(
             (self.views[number],), self.dtypes[number].itemsize)
 
-    def is_done_at_once(self, rank: int) -> bool:
+    def is_done_at_once(self, rank: int, limit: int = at_once.MAX_ELEMENTS) -> bool:
         """See `Recipe`."""
-        return at_once.is_small(self.source, rank)
+        return at_once.is_small(self.source, rank, limit)
 
     def is_local(self, rank: int) -> bool:
         """See `Recipe`."""

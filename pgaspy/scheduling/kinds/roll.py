@@ -36,9 +36,9 @@ class Roll(Recipe):
     def __post_init__(self) -> None:
         self.views = self.target, self.source
 
-    def is_done_at_once(self, rank: int) -> bool:
+    def is_done_at_once(self, rank: int, limit: int = at_once.MAX_ELEMENTS) -> bool:
         """See `Recipe`."""
-        return at_once.is_small(self.target, rank) and at_once.is_small(self.source, rank)
+        return at_once.is_small(self.target, rank, limit) and at_once.is_small(self.source, rank, limit)
 
     def moved(self, rank: int) -> Sequence[Moved]:
         """See `Recipe`."""

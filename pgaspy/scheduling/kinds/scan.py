@@ -92,9 +92,9 @@ class Scan(Recipe):
         """A local part with the dimension in front, in the order of the scan, and without others of extent 1."""
         return local_scans.along(local, self.axis)[::-1 if self.is_reversed else 1]
 
-    def is_done_at_once(self, rank: int) -> bool:
+    def is_done_at_once(self, rank: int, limit: int = at_once.MAX_ELEMENTS) -> bool:
         """See `Recipe`."""
-        return self.source.layout.n_procs == 1 and at_once.is_small(self.source, rank)
+        return self.source.layout.n_procs == 1 and at_once.is_small(self.source, rank, limit)
 
     def execute(self, storages: Sequence[Storage], values: Sequence[Any], rank: int) -> None:
         """See `Recipe`."""

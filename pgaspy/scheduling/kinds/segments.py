@@ -91,9 +91,9 @@ class ReduceSegments(Recipe):
         assert owned is not None
         return owned
 
-    def is_done_at_once(self, rank: int) -> bool:
+    def is_done_at_once(self, rank: int, limit: int = at_once.MAX_ELEMENTS) -> bool:
         """See `Recipe`."""
-        return self.source.layout.n_procs == 1 and at_once.is_small(self.source, rank)
+        return self.source.layout.n_procs == 1 and at_once.is_small(self.source, rank, limit)
 
     def execute(self, storages: Sequence[Storage], values: Sequence[Any], rank: int) -> None:
         """See `Recipe`."""

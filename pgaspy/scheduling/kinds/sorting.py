@@ -53,9 +53,9 @@ class SortParts(Recipe):
     def __post_init__(self) -> None:
         self.views = self.target, self.source
 
-    def is_done_at_once(self, rank: int) -> bool:
+    def is_done_at_once(self, rank: int, limit: int = at_once.MAX_ELEMENTS) -> bool:
         """See `Recipe`."""
-        return self.source.layout.n_procs == 1 and at_once.is_small(self.source, rank)
+        return self.source.layout.n_procs == 1 and at_once.is_small(self.source, rank, limit)
 
     def execute(self, storages: Sequence[Storage], values: Sequence[Any], rank: int) -> None:
         """See `Recipe`."""
