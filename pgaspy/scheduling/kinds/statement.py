@@ -114,7 +114,8 @@ class Statement(Recipe):
 
     def is_done_at_once(self, rank: int, limit: int = at_once.MAX_ELEMENTS) -> bool:
         """See `Recipe`."""
-        return (self._kernel >= 0 or self._is_numpys) and all(at_once.is_small(view, rank, limit) for view in self.views)
+        return (self._kernel >= 0 or self._is_numpys) and all(
+            at_once.is_small(view, rank, limit) for view in self.views)
 
     @lazy
     def _lies_in_place(self) -> bool:
