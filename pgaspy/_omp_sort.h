@@ -3,7 +3,7 @@
  * through a pass per digit, from the last one to the first. Where numbers differ in more bits than it takes
  * to tell n of them apart, the digits behind these are left to insertions, which have little to do unless
  * many numbers begin with the same bits; if they have much, all digits are gone through. Each thread counts
- * the digits in its part, and so knows where it puts them.
+ * the digits in its part, and so knows where it puts them. Keys that are in order are left so.
  */
 typedef struct {
     uint64_t key;
@@ -159,6 +159,21 @@ static int sort_by_insertions(const sorting *s, int n_bits)
     return is_sorted;
 }
 
+/* Whether the entries are in order as they are: each thread looks at its part up to the first that is not. */
+static int are_sorted(const sorting *s)
+{
+    int are = 1;
+    #pragma omp parallel for schedule(static, 1) num_threads(s->team) reduction(&& : are)
+    for (int t = 0; t < s->team; t++) {
+        int64_t i = MAX(cut(s->n, t, s->team), 1);
+        const int64_t end = cut(s->n, t + 1, s->team);
+        while (i < end && s->entries[i - 1].key <= s->entries[i].key)
+            i++;
+        are = are && i >= end;
+    }
+    return are;
+}
+
 static int n_bits_of(uint64_t x)
 {
     return x ? 64 - __builtin_clzll(x) : 0;
@@ -184,9 +199,11 @@ static void pg_sort(char type, int64_t n, int64_t itemsize, int64_t keys_address
     const int n_bits = n_bits_of(n ? most - least : 0);
     const int n_digits = (MIN(n_bits, n_bits_of((uint64_t)n) + SPARE_BITS) + DIGIT - 1) / DIGIT;
     const int left = MAX(n_bits - n_digits * DIGIT, 0);
-    sort_by_digits(&s, left, n_bits);
-    if (left && !sort_by_insertions(&s, left))
-        sort_by_digits(&s, 0, n_bits);
+    if (!are_sorted(&s)) {
+        sort_by_digits(&s, left, n_bits);
+        if (left && !sort_by_insertions(&s, left))
+            sort_by_digits(&s, 0, n_bits);
+    }
 
     char *sorted_keys = (char *)sorted_keys_address;
     int64_t *indices = (int64_t *)indices_address;

@@ -49,6 +49,18 @@ def test_vectors(dtype: str, n: int) -> None:
     assert_same(columns[1], order + 3)
 
 
+def test_keys_that_are_in_order_but_for_two() -> None:
+    """Wherever they are: also where the parts of two threads meet."""
+    n = 40
+    for k in range(n - 1):
+        x = np.arange(n) // 3 / 2
+        x[k], x[k + 1] = x[k + 1] + 1, x[k]
+        columns = local_sorts.new_columns(n, x.dtype, True)
+        local_sorts.sort_vector(x, columns, 0)
+        assert_same(columns[0], np.sort(x))
+        assert_same(columns[1], x.argsort(kind="stable"))
+
+
 BITS = {
     "any": lambda rng, n: rng.integers(0, 2**64, n, np.uint64),
     "few": lambda rng, n: rng.integers(0, 2**64, 5, np.uint64)[rng.integers(0, 5, n)],
