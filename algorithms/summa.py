@@ -71,11 +71,12 @@ def stationary_a(A: pg.GlobalArray, B: pg.GlobalArray, C: pg.GlobalArray, panel:
 
 
 def stays(A: pg.GlobalArray) -> bool:
-    """Whether A is dealt out over both axes of a grid, so that its products can be summed where it lies."""
+    """Whether A is dealt out over all axes of a grid, so that its products can be summed where it lies."""
     try:
-        return sorted(dim.axis for dim in A.layout.dims if dim.axis is not None) == [0, 1] and len(A.layout.grid) == 2
+        axes = sorted(dim.axis for dim in A.layout.dims if dim.axis is not None)
     except ValueError:  # a view without a layout of its own
         return False
+    return axes == [*range(len(A.layout.grid))] != []
 
 
 def cast(A: pg.GlobalArray, C: pg.GlobalArray) -> pg.GlobalArray:

@@ -116,6 +116,19 @@ class TestSumma:
         summa(pg.array(a.T).T, pg.array(b.T, layout=layout).T, C, panel=2, beta=0)
         assert_equal(C, a @ b)
 
+    @pytest.mark.parametrize("rows", ["block", "cyclic(7)"])
+    def test_long_operands_stay_where_they_are(self, rows: str) -> None:
+        """Also those whose rows lie on a grid of one axis, as what `column_stack` makes of vectors."""
+        s = np.random.default_rng(9).integers(-9, 10, (6000, 3)).astype(float)
+        S, C = pg.array(s, layout=pg.Distribution(rows, "*")), pg.zeros((3, 3))
+        pg.sync()
+        before = pg.stats()
+        summa(S.T, S, C)
+        pg.sync()
+        sent = (pg.stats() - before).nbytes_sent
+        collectively(sent < s.nbytes // 20, f"{sent} bytes")
+        assert_equal(C, s.T @ s)
+
     def test_factors(self) -> None:
         a, b, c = operands(np.random.default_rng(8), 20, 3, 4)
         for x, y, z in ((a, b, c), (b.T, a.T, c.T), (a[:, :0], b[:0], c)):
