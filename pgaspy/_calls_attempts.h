@@ -281,7 +281,6 @@ static int attempt_into(PyObject *ufunc, PyObject *out, PyObject *x, PyObject *y
     return answer;
 }
 
-/* Whether a key is an integer, a slice, Ellipsis or None, or a tuple of these: any other may have arrays in it. */
 /* Whether a slice's bound is the same each time that it is asked for: an object's `__index__` is to be called once. */
 static int is_plain_bound(PyObject *bound)
 {
@@ -295,6 +294,7 @@ static int is_plain_slice(PyObject *key)
         && is_plain_bound(slice->step);
 }
 
+/* Whether a key is an integer, a slice, Ellipsis or None, or a tuple of these: any other may have arrays in it. */
 static int is_plain_key(PyObject *key)
 {
     if (PyTuple_CheckExact(key)) {

@@ -99,6 +99,12 @@ static int64_t cast_at(int64_t address, geometry *own, int k, PyArray_Descr *to)
     return cast ? (int64_t)(intptr_t)PyArray_DATA(cast) : -1;
 }
 
+/* Where the number is that a kernel takes as an operand; -1 with an exception set. */
+static int64_t address_of_number(const geometry *own, int k)
+{
+    return own->held[k] ? address_in(own->held[k]) : (int64_t)(intptr_t)&own->number;
+}
+
 /* Run a form's kernel on what lies so in some memories; -1 with an exception set. */
 static int run(PyObject *form, PyObject *views, PyObject *memories, geometry *own)
 {
@@ -107,7 +113,7 @@ static int run(PyObject *form, PyObject *views, PyObject *memories, geometry *ow
     for (int k = 0; k < own->n; k++) {
         PyArray_Descr *taken = (PyArray_Descr *)PyTuple_GET_ITEM(loop, k);
         if (PyTuple_GET_ITEM(views, k) == Py_None)
-            addresses[k] = own->held[k] ? address_in(own->held[k]) : (int64_t)(intptr_t)&own->number;
+            addresses[k] = address_of_number(own, k);
         else {
             addresses[k] = address_in(PyTuple_GET_ITEM(memories, k));
             if (addresses[k] != -1)
@@ -131,17 +137,16 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* The digest of the number that a form's kernel takes, if there is one; 0 with an exception set, too. */
-static int64_t digest_of_numbers(PyObject *form, PyObject *views, const geometry *own)
+/* The digest of the number that a form's kernel takes, or 0 where it takes none, or with an exception set. */
+static int64_t digest_of_number(PyObject *form, PyObject *views, const geometry *own)
 {
     PyArray_Descr *dtype = (PyArray_Descr *)PyTuple_GET_ITEM(form, NUMBER_DTYPE);
-    for (int k = 0; k < own->n; k++)
-        if (PyTuple_GET_ITEM(views, k) == Py_None) {
-            const int64_t address = own->held[k] ? address_in(own->held[k]) : (int64_t)(intptr_t)&own->number;
-            return address == -1 ? 0
-                : with_number(0, (void *)(intptr_t)address, dtype->type_num, (size_t)PyDataType_ELSIZE(dtype));
-        }
-    return 0;
+    int k = 0;
+    while (k < own->n && PyTuple_GET_ITEM(views, k) != Py_None)
+        k++;
+    const int64_t address = k < own->n ? address_of_number(own, k) : 0;
+    return address <= 0 ? 0
+        : with_number(0, (void *)(intptr_t)address, dtype->type_num, (size_t)PyDataType_ELSIZE(dtype));
 }
 
 /* Take the number of what was computed, and have it compared with what others do, with a digest of the numbers that it
@@ -196,7 +201,8 @@ static int do_compute(PyObject *queue, PyObject *form, PyObject *views, PyObject
         return is_alone(queue) ? -1 : fail(output, PyErr_ExceptionMatches(PyExc_MemoryError));
     if (is_alone(queue))
         return COMPUTED;
-    return tell(queue, form, said, storages, digest_of_numbers(form, views, own)) < 0 ? fail(output, 0) : COMPUTED;
+    const int64_t numbers = digest_of_number(form, views, own);
+    return PyErr_Occurred() || tell(queue, form, said, storages, numbers) < 0 ? fail(output, 0) : COMPUTED;
 }
 
 /* Have this process compute its part: COMPUTED or NOT_ADMITTED; LEFT where an array has no memory of its own; -1 with

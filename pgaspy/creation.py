@@ -432,7 +432,6 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None 
     of_times = (dtype is not None and dtype.kind in "mM") or any(map(_is_time, (start, stop, step)))
     first, delta, n = (_times if of_times else _numbers)(start, stop, step, dtype)
     result = empty(n, first.dtype, layout=layout, onenode=onenode, device=device)
-    take_numbers(first, delta)
     if first.dtype.kind == "f" and first == 0 and np.signbit(first):  # which a sum with 0 is not
         return generated(result, lambda i: np.where(i == 0, first, i.astype(first.dtype, copy=False) * delta))
     factor = np.dtype(np.int64) if of_times else first.dtype  # times are multiplied by integers
@@ -563,7 +562,6 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
         return y.astype(dtype, copy=False)
 
     result = empty(num, dtype, layout=layout, onenode=onenode, device=device)
-    take_numbers(start, delta)
     step = delta / n_steps if n_steps > 0 else delta
     if dtype == computed and (step != 0 or n_steps <= 0):
         _progression(result, start, step, values, stop if endpoint and num > 1 else None)
@@ -734,6 +732,7 @@ def written(array: GlobalArray, write: Callable[[NDArray[Any], View, int], None]
             write(storage.local, view, rank)
 
     if not small.filled(array, fill):
+        take_numbers(write)
         record(generate(view.layout), (array._base.storage,), (fill,))
     return array
 

@@ -27,7 +27,7 @@ from pgaspy.random.streams import Stream
 from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.floating_point import silently
 from pgaspy.scheduling.kinds.generation import generate
-from pgaspy.supervision.recorder import announce, take, take_numbers
+from pgaspy.supervision.recorder import announce, take_numbers
 from pgaspy.tasks import perform, write
 
 __all__ = ["Drawing", "as_parameter", "checked", "is_global", "joint_size"]
@@ -57,9 +57,9 @@ class Drawing:
             raise TypeError(f"Unsupported dtype {dtype} for {kind}: use one of {[np.dtype(c).name for c in chars]}")
         array = empty(() if size is None else size, dtype, layout=layout, onenode=onenode)
         fill = functools.partial(_fill, kind=kind, key=self._key, call=self._n_draws, low=low, high=high)
-        take_numbers(self._key, self._n_draws, low, high)
         self._n_draws += 1
         if not small.filled(array, fill):
+            take_numbers(fill)
             record(generate(array._view.layout), (array._base.storage,), (fill,))
         return made(array._base, array._view) if size is None else array
 
@@ -102,10 +102,7 @@ class Drawing:
         there = [_lying_with(array, ndim, p, n_core) for p, n_core in parameters]
         fill = functools.partial(_fill_rows, sampler, self._key, self._n_draws, array.shape[:ndim],
                                  [n_core for _, n_core in parameters])
-        take_numbers(self._key, self._n_draws, *[p for p, _ in parameters if not np.ndim(p)])
-        for p, _ in parameters:
-            if isinstance(p, np.ndarray):
-                take(p)
+        take_numbers(*[p for p, _ in parameters])
         self._n_draws += 1
         announce("parameters", *[p for p, _ in parameters])
         perform(fill, write(array), [array.global_indices(d) for d in range(ndim)], *there)

@@ -13,6 +13,7 @@ from pgaspy.dispatch import implements
 from pgaspy.routines.mapping import mapped
 from pgaspy.searching import is_little
 from pgaspy.small_calls import by_numpy
+from pgaspy.supervision.recorder import take_numbers
 from pgaspy.values import told
 
 __all__ = ["interp"]
@@ -67,6 +68,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None,
         xp, fp = _beside(x, xp, fp)
     dtype = np.dtype(complex if fp.dtype.kind == "c" else float)
     function = functools.partial(np.interp, left=left, right=right, period=period)
+    take_numbers(function)
     found, = mapped(function, (dtype,), (x,), (xp, fp))
     return found
 

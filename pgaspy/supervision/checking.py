@@ -87,23 +87,23 @@ class Uncompared:
 
     Attributes
     ----------
-    numbers
-        The digests, behind some that are taken already.
+    digests
+        They, behind some that are taken already.
     """
 
     def __init__(self) -> None:
-        self.numbers = array("q")
+        self.digests = array("q")
         self._n_taken = 0
 
     def __len__(self) -> int:
-        return len(self.numbers) - self._n_taken
+        return len(self.digests) - self._n_taken
 
     def take(self, n: int) -> array[int]:
         """The first of them, which are not there any more."""
         start, stop = self._n_taken, self._n_taken + n
-        taken = self.numbers[start:stop]
-        if 2 * stop > len(self.numbers):
-            del self.numbers[:stop]
+        taken = self.digests[start:stop]
+        if 2 * stop > len(self.digests):
+            del self.digests[:stop]
             stop = 0
         self._n_taken = stop
         return taken
@@ -148,7 +148,7 @@ class Checker:
         if len(self._latest) > 2 * MAX_COMPARED:
             del self._latest[:-MAX_COMPARED]
         if not self._is_first:
-            self._own.numbers.extend(digests)
+            self._own.digests.extend(digests)
         if not self._is_last:
             self._unsent.extend(digests)
         if self._n_added // BATCH > n_batches:
@@ -213,7 +213,7 @@ class Checker:
                 assert contents is not None
                 contents.heard(found.tolist())
             else:
-                self._theirs.numbers.frombytes(found.tobytes())
+                self._theirs.digests.frombytes(found.tobytes())
         self._agree()
 
     def _agree(self) -> None:

@@ -8,20 +8,22 @@ compared per number of the operation that comes next.
 
 from __future__ import annotations
 
+import functools
 import sys
+import types
 import warnings
 import zlib
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.host.call_sites import CallSite, frame_of_program
+from pgaspy.host.call_sites import CallSite, frame_of_program, shown
 from pgaspy.scheduling.floating_point import silently
 
-__all__ = ["Contents", "checksum"]
+__all__ = ["Contents", "checksum", "numbers_of"]
 
 MAX_SAMPLE = 512
 """Elements of an array that are looked at, about, evenly along each dimension."""
@@ -40,7 +42,7 @@ class _Taken(NamedTuple):
 
 
 class Contents:
-    """The NumPy arrays that this process has taken, compared with those of the rank before it.
+    """What this process has taken, compared with what the rank before it has.
 
     Attributes
     ----------
@@ -97,10 +99,11 @@ class Contents:
     def warn(self, what: str, site: CallSite | None) -> None:
         """Warn, once of each kind of thing, of one that is not the same; at a line, if it is known."""
         if self._warns.pop(what, False):
+            place = f"at {shown(site.file)}:{site.line}" if site else "at a line that is not known any more"
             warnings.warn_explicit(
-                f"a {what} is not the same on rank {self._rank} as on rank {self._rank - 1}: each process goes on with "
-                "its own. Seed random numbers alike, or make them by pg.random; PGASPY_CHECK=1 finds all that differs",
-                UserWarning, site.file if site else "pgaspy", site.line if site else 0)
+                f"a {what} is not the same on rank {self._rank} as on rank {self._rank - 1}, {place}: each process "
+                "goes on with its own. Seed random numbers alike, or make them by pg.random; PGASPY_CHECK=1 finds all "
+                "that differs", UserWarning, site.file if site else "pgaspy", site.line if site else 1)
 
 
 def _sample(x: NDArray[Any]) -> NDArray[Any]:
@@ -109,6 +112,48 @@ def _sample(x: NDArray[Any]) -> NDArray[Any]:
         return x
     n = max(round(MAX_SAMPLE ** (1 / x.ndim)), 1)
     return x[tuple([slice(None, None, -(-extent // n)) for extent in x.shape])]
+
+
+NAN = 0x7FF8
+"""In the place of any NaN, of which no two are equal."""
+
+MAX_DEPTH = 6
+"""Of functions that are made with functions, which may hold themselves."""
+
+
+def numbers_of(x: Any, depth: int = 0) -> Iterator[Any]:
+    """Numbers, and samples of NumPy's arrays, in a tuple or a list, or that a function was made with; as objects that
+    are equal, and have hashes that are, where these are.
+    """
+    if depth > MAX_DEPTH:
+        return
+    if isinstance(x, np.ndarray):
+        yield checksum(_sample(x))
+    elif isinstance(x, np.datetime64 | np.timedelta64):
+        yield int(x.view(np.int64))
+    elif isinstance(x, int | float | complex | np.number | np.bool):
+        yield x if x == x else NAN
+    else:
+        for part in _parts_of(x):
+            yield from numbers_of(part, depth + 1)
+
+
+def _parts_of(x: Any) -> Iterable[Any]:
+    """What a sequence has in it, or a function was made with."""
+    if isinstance(x, tuple | list):
+        return x
+    if isinstance(x, functools.partial):
+        return x.func, *x.args, *x.keywords.values()
+    if isinstance(x, types.FunctionType):
+        return *map(_content_of, x.__closure__ or ()), *(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values()
+    return ()
+
+
+def _content_of(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # it has none yet
+        return None
 
 
 def checksum(x: NDArray[Any]) -> int:

@@ -90,6 +90,10 @@ def _digest_of_text(value: Any) -> int:
     return zlib.crc32(repr(value).encode())
 
 
+def _digest_of_scalar(value: Any) -> int:
+    return _digest_of_text((value.dtype.str, value.item()))  # whose text no options of printing change
+
+
 def _digest_of_fields(value: Any) -> int:
     fields = getattr(value, "__dataclass_fields__", ())
     return hash((_digest_of_name(value.__class__.__name__), *[_digest(getattr(value, name)) for name in fields]))
@@ -129,8 +133,8 @@ def _digest_of_dtype(dtype: np.dtype[Any]) -> int:
 
 _DIGESTS: dict[Any, Callable[[Any], int]] = {
     Layout: _digest_of_layout, np.ufunc: _digest_of_named, types.FunctionType: _digest_of_named,
-    np.dtype: _digest_of_dtype, float: _digest_of_text, complex: _digest_of_text, str: _digest_of_text,
-    np.generic: _digest_of_text}
+    np.dtype: _digest_of_dtype, np.generic: _digest_of_scalar, float: _digest_of_text, complex: _digest_of_text,
+    str: _digest_of_text}
 
 
 begin(Computed, Scalar, Storage, View, _digest_of_form, _digest_of_layout, _digest_of_recipe)

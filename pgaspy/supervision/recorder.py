@@ -29,7 +29,7 @@ from pgaspy.scheduling.recorded import Recorded
 from pgaspy.supervision import watchdog
 from pgaspy.supervision.alarms import Alarms
 from pgaspy.supervision.checking import BATCH, Checker
-from pgaspy.supervision.contents import Contents
+from pgaspy.supervision.contents import Contents, numbers_of
 from pgaspy.supervision.digests import Digests
 from pgaspy.supervision.journal import Journal
 from pgaspy.supervision.watchdog import Activity
@@ -274,7 +274,9 @@ def take(x: NDArray[Any]) -> None:
     _of_job.take(x, "NumPy array")
 
 
-def take_numbers(*numbers: Any) -> None:
-    """The same of numbers that are no values of the operation recorded next, but of what makes its elements."""
-    if _of_job.checker is not None:
-        _of_job.take(np.frombuffer(repr(numbers).encode(), np.uint8), "number")
+def take_numbers(*of: Any) -> None:
+    """The same of numbers, and of those that functions were made with: not the values of the operation recorded next,
+    but what it makes elements of. The journal has them otherwise.
+    """
+    if _of_job.checker is not None and _of_job.checker.contents is not None:
+        _of_job.take(np.array([hash((*numbers_of(of),))]), "number")

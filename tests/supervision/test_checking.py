@@ -451,14 +451,14 @@ def test_digests_are_taken_in_order_and_few_are_kept_that_are_taken() -> None:
     rng = np.random.default_rng(8)
     uncompared, expected, n_moved = checking.Uncompared(), [], 0
     for found in np.split(rng.integers(-1 << 60, 1 << 60, 3000), np.sort(rng.integers(0, 3000, 50))):
-        uncompared.numbers.extend(found)
+        uncompared.digests.extend(found)
         expected += found.tolist()
         n = int(rng.integers(len(uncompared) + 1))
-        before = len(uncompared.numbers)
+        before = len(uncompared.digests)
         assert (list(uncompared.take(n)), len(uncompared)) == (expected[:n], len(expected) - n)
         del expected[:n]
-        n_moved += len(uncompared) if len(uncompared.numbers) < before else 0
-        assert len(uncompared.numbers) <= 2 * len(uncompared) + 1
+        n_moved += len(uncompared) if len(uncompared.digests) < before else 0
+        assert len(uncompared.digests) <= 2 * len(uncompared) + 1
     assert list(uncompared.take(len(uncompared))) == expected
     assert n_moved <= 3000
 

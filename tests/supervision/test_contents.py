@@ -31,7 +31,8 @@ print("sum", float((A @ pg.array(seeded(300))).sum()) > 0)
     ("A += np.random.rand(300)", 2), ("A[:, 1:] = np.random.rand(300, 299)", 3), ("b = pg.array(np.random.rand(5))", 2),
     ("b = pg.array(np.random.rand(400, 400)[:, ::3])", 2), ("x = A @ np.random.rand(300)", 3),
     ("x = A[0][np.random.permutation(300)]", 2), ("x = A[0][np.random.permutation(300).tolist()]", 2),
-    ("A[0][pg.arange(9)] = np.random.rand(9)", 2), ("x = pg.searchsorted(pg.arange(9), np.random.rand(9))", 3)])
+    ("A[0][pg.arange(9)] = np.random.rand(9)", 2), ("x = pg.searchsorted(pg.arange(9), np.random.rand(9))", 3),
+    ("x = pg.searchsorted(pg.arange(90000.), np.random.rand())", 2)])
 def test_random_numbers_without_a_seed(tmp_path: Path, line: str, n: int) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM.format(line=line))
@@ -48,7 +49,13 @@ def test_random_numbers_without_a_seed(tmp_path: Path, line: str, n: int) -> Non
     ("A = pg.where(A > 0.5, A, random.random())", 2), ("a = pg.ones(7) + np.longdouble(random.random())", 2),
     ("a = [pg.full(7, x) for x in random.sample(range(90), 9)]", 3), ("a = pg.linspace(0, random.random(), 90)", 2),
     ("a = pg.arange(random.random(), 90, 100)", 2), ("a = pg.random.default_rng(random.getrandbits(30)).random(90)", 2),
-    ("a = pg.random.default_rng(1).poisson(random.random(), 90)", 2), ("a = A[3, 3] * random.random()", 2)])
+    ("a = pg.random.default_rng(1).poisson(random.random(), 90)", 2), ("a = A[3, 3] * random.random()", 2),
+    ("a = pg.random.default_rng(1).dirichlet([1, 1 + random.random()], 9)", 2),
+    ("a = pg.random.default_rng(1).integers(0, random.getrandbits(9), 90, 'u2')", 2),
+    ("a = pg.percentile(A[0], 100 * random.random())", 2), ("pg.fill_diagonal(A, random.random())", 3),
+    ("a = pg.interp(A[0], [0, .5], [0, 1], right=random.random())", 2),
+    ("a, b = pg.histogram(A, 10, range=(0, random.random()))", 2), ("a = pg.insert(A[0, :9], 2, random.random())", 2),
+    ("a = pg.ones(7, 'g') * (np.longdouble(random.random()) * np.longdouble('1e4000'))", 2)])
 def test_numbers_that_differ(tmp_path: Path, line: str, n: int) -> None:
     program = tmp_path / "program.py"
     program.write_text("import random" + PROGRAM.format(line=line))
@@ -56,6 +63,39 @@ def test_numbers_that_differ(tmp_path: Path, line: str, n: int) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("sum True") == n
     assert done.stderr.count("program.py:11: UserWarning: a number is not the same on rank") == min(n - 1, 2)
+
+
+@pytest.mark.jobs
+def test_equal_numbers_of_other_kinds(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text('''
+import numpy as np
+import pgaspy as pg
+
+class Other(float):
+    __repr__ = object.__repr__
+
+if pg.RANK == 0:
+    np.set_printoptions(precision=3, legacy="1.25")
+a = pg.linspace(np.array(1/3), 2, 9) + pg.linspace(0 if pg.RANK else 0.0, 2.0, 9) + pg.linspace(Other(1), 2.0, 9)
+a += pg.arange(0, 3.0, 0.34)
+a *= np.float64("nan") if pg.RANK else -np.float64("nan")
+a = pg.full(9, np.longdouble("nan")) + pg.full(9, complex(0.0, -np.nan if pg.RANK else np.nan))
+rng = pg.random.default_rng(3)
+a = rng.poisson(rng.random(9).sum(), 9) + rng.integers(0, 99, 9, "u2")
+print(float(a.sum()))
+''')
+    done = run_job(3, str(program), cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.jobs
+def test_a_warning_that_is_an_error_has_the_line(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("import random" + PROGRAM.format(line="A *= random.random()"))
+    done = run_job(2, "-W", "error", str(program), cwd=tmp_path)
+    assert done.returncode
+    assert "on rank 0, at program.py:11: each" in done.stderr
 
 
 @pytest.mark.jobs
