@@ -353,8 +353,8 @@ class GlobalArray:
     def local(self) -> NDArray[Any]:
         """The NumPy view of the part that this process owns; empty where it owns nothing. Not collective.
 
-        Writing to it writes to the global array; it is read-only for a replicated array. Owned blocks lie in the
-        order of their global indices.
+        Writing to it writes to the global array; it is read-only for an array of which several processes have copies,
+        which a task may write (see `pgaspy.schedule`). Owned blocks lie in the order of their global indices.
 
         Raises
         ------
