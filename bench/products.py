@@ -14,6 +14,9 @@ from pgaspy.algorithms.summa import summa
 N = 4000
 GOALS = {"A @ B": 0.85, "algorithms.summa": 0.95}
 
+N_ROWS, N_COLUMNS, GOAL_OF_LONG = 500_000, 3, 1
+"""Of the normal equations of some long columns, whose rows lie on a grid of one axis; and their time over NumPy's."""
+
 
 def main() -> None:
     """Measure."""
@@ -33,8 +36,23 @@ def main() -> None:
     results = [Result(f"{name}, n = {N}, 2 processes x 1 thread", gflop / median(times), "GFLOP/s", "NumPy, 2 threads",
                       gflop / median(numpy_times), ratio(times, numpy_times), goal)
                for (name, goal), times in zip(GOALS.items(), ours, strict=True)]
+    results += normal_equations(rng)
     if pg.RANK == 0:
         report(results)
+
+
+def normal_equations(rng: pg.random.Generator) -> list[Result]:
+    """The line of the table for a matrix of columns, and its transposed. Collective."""
+    S = pg.column_stack([rng.random(N_ROWS) for _ in range(N_COLUMNS)])
+    s = S.gather(root=0)
+
+    def numpys() -> None:
+        assert s is not None
+        np.matmul(s.T, s)
+
+    ours, numpy_times = in_turns(lambda: S.T @ S, alone(numpys), repeats=7, before=pg.COMM.Barrier)
+    return [Result(f"S.T @ S, {N_ROWS} x {N_COLUMNS}, 2 processes x 1 thread", median(ours) * 1e3, "ms", "NumPy",
+                   median(numpy_times) * 1e3, median(ours) / median(numpy_times), GOAL_OF_LONG, True)]
 
 
 if __name__ == "__main__":

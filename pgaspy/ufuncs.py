@@ -68,7 +68,7 @@ def apply(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...] = (), 
         bases.append(base)
         descriptions.append(description)
     if casting == "unsafe":
-        _refuse_casts_of_text(ufunc, inputs, out, descriptions, where is not True, dtype)
+        _refuse_casts_of_text(ufunc, descriptions, out, where is not True, dtype)
     if ufunc in refusals:
         targets = [getattr(target, "dtype", None) for target in out] or (None,)
         try:
@@ -86,14 +86,15 @@ def apply(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...] = (), 
     return _results(statement_for(ufunc, descriptions, where is not True, dtype, casting), bases, make)
 
 
-def _refuse_casts_of_text(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...], descriptions: Sequence[Any],
-                          has_mask: bool, dtype: Any) -> None:
+def _refuse_casts_of_text(ufunc: AnyFunction, descriptions: Sequence[Any], out: tuple[Any, ...], has_mask: bool,
+                          dtype: Any) -> None:
     """Raise TypeError where a function would cast text to something else, which fails for some, as it is executed."""
-    dtypes = [getattr(x, "dtype", None) for x in (*inputs, *([None] * has_mask), *(out or [None] * ufunc.nout))]
-    if not any(own is not None and own.kind in "SU" for own in dtypes):
+    given = [d[1] if isinstance(d, tuple) else d if isinstance(d, np.dtype) else None for d in descriptions]
+    targets = [getattr(target, "dtype", None) for target in out or [None] * ufunc.nout]
+    if not any(own is not None and own.kind in "SU" for own in (*given, *targets)):
         return
-    loop = loop_dtypes(ufunc, descriptions, dtypes[-ufunc.nout:], has_mask, dtype, "unsafe")
-    for own, taken in zip(dtypes, loop, strict=True):
+    loop = loop_dtypes(ufunc, descriptions, targets, has_mask, dtype, "unsafe")
+    for own, taken in zip((*given, *targets), loop, strict=True):
         if own is not None and (own.kind in "SU") != (taken.kind in "SU"):
             raise TypeError(f"{ufunc.__name__}() casts neither text nor to text, as from {own} to {taken}: use astype")
 

@@ -59,6 +59,7 @@ def test_diagonals(offset: Any) -> None:
     compare(lambda xp, given: xp.diag(given(A), offset))
 
 
+@pytest.mark.every
 @pytest.mark.parametrize("n", [12, 100_000])
 @pytest.mark.parametrize("key", [slice, lambda i: slice(i, None), lambda i: slice(None, None, i), lambda i: i])
 def test_an_index_is_asked_for_once(key: Callable[[Index], Any], n: int) -> None:
@@ -73,6 +74,7 @@ def test_an_index_is_asked_for_once(key: Callable[[Index], Any], n: int) -> None
         collectively(index.n_asked == 1, f"{index.n_asked}")
 
 
+@pytest.mark.every
 @pytest.mark.parametrize("value", [np.nan, 1.5, 1j, [0.5], 3, "2020-01-01", np.float64(2), np.timedelta64(3, "s")])
 @pytest.mark.parametrize("dtype", ["M8[s]", "m8[s]"])
 def test_what_times_take_by_index_arrays(value: Any, dtype: str) -> None:
@@ -84,7 +86,8 @@ def test_what_times_take_by_index_arrays(value: Any, dtype: str) -> None:
     compare(call)
 
 
-@pytest.mark.parametrize("text", [np.str_("a"), np.str_("3"), np.array(["2"] * 6), [b"2"] * 6])
+@pytest.mark.every
+@pytest.mark.parametrize("text", [np.str_("a"), "3", np.array(["2"] * 6), [b"2"] * 6])
 def test_text_is_not_cast_by_functions(text: Any) -> None:
     a = pg.array(A.astype("i4"))
     for operand in text, pg.array(text):
