@@ -30,7 +30,7 @@ from pgaspy.planning.owners import are_runs
 from pgaspy.planning.view import whole
 from pgaspy.scheduling.base import wrap
 from pgaspy.scheduling.operations import BaseView
-from pgaspy.supervision.recorder import announce, take, take_numbers
+from pgaspy.supervision.recorder import announce, take
 
 __all__ = ["MAX_ELEMENTS", "Lying", "accumulated", "called", "lies_by_default", "may_come", "placed", "section",
            "updated"]
@@ -224,7 +224,6 @@ def _elements_of(arrays: Sequence[GlobalArray], purpose: str) -> Callable[[Any],
 def _tell_contents(*given: Any) -> None:
     """Have arrays, lists and numbers that are the same on all processes compared, as those that operations take."""
     if numbers := [x for x in given if np.isscalar(x)]:
-        take_numbers(numbers)
         announce("numbers", *numbers)
     for x in given:
         if x.__class__ is np.ndarray or (x.__class__ is list and not has_arrays(x)):

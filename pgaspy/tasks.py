@@ -25,7 +25,7 @@ from pgaspy.job.procgrid import world
 from pgaspy.scheduling.base import check_local
 from pgaspy.scheduling.floating_point import called_under, state
 from pgaspy.scheduling.kinds.task import task
-from pgaspy.supervision.recorder import announce, take_numbers
+from pgaspy.supervision.recorder import announce
 from pgaspy.ufuncs import check_target
 
 __all__ = ["TaskError", "call_given", "perform", "read", "schedule", "update", "write"]
@@ -146,7 +146,6 @@ def perform(function: Callable[..., Any], *arguments: Any) -> None:
     `functools.partial`, is the same on all processes; what it is called with may be the process's own.
     """
     if not (small.is_on and _is_called(function, arguments)):
-        take_numbers(function)
         announce("task", function)
         _schedule(function, arguments, False, sys._getframe(1))
 

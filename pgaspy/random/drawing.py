@@ -102,7 +102,6 @@ class Drawing:
         there = [_lying_with(array, ndim, p, n_core) for p, n_core in parameters]
         fill = functools.partial(_fill_rows, sampler, self._key, self._n_draws, array.shape[:ndim],
                                  [n_core for _, n_core in parameters])
-        take_numbers(*[p for p, _ in parameters])
         self._n_draws += 1
         announce("parameters", *[p for p, _ in parameters])
         perform(fill, write(array), [array.global_indices(d) for d in range(ndim)], *there)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from pgaspy.host.call_sites import CallSite, frame_of_program, shown
 from pgaspy.scheduling.floating_point import silently
 
-__all__ = ["Contents", "checksum", "numbers_of"]
+__all__ = ["Contents", "checksum", "made_with", "numbers_of"]
 
 MAX_SAMPLE = 512
 """Elements of an array that are looked at, about, evenly along each dimension."""
@@ -145,9 +145,13 @@ def _parts_of(x: Any) -> Iterable[Any]:
         return x[::-(-len(x) // MAX_SAMPLE) or 1]
     if isinstance(x, functools.partial):
         return x.func, *x.args, *x.keywords.values()
-    if isinstance(x, types.FunctionType):
-        return *map(_content_of, x.__closure__ or ()), *(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values()
-    return ()
+    return made_with(x) if isinstance(x, types.FunctionType) else ()
+
+
+def made_with(function: types.FunctionType) -> tuple[Any, ...]:
+    """What a function of Python's was made with: what it has of where it was defined, and its defaults."""
+    return (*map(_content_of, function.__closure__ or ()), *(function.__defaults__ or ()),
+            *(function.__kwdefaults__ or {}).values())
 
 
 def _content_of(cell: types.CellType) -> Any:

@@ -24,7 +24,7 @@ from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.nodes import Scalar
 from pgaspy.scheduling.operations import Recipe
-from pgaspy.supervision.contents import checksum
+from pgaspy.supervision.contents import checksum, made_with
 from pgaspy.supervision.rolling import digest_of
 
 __all__ = ["MAX_ENTRIES", "Entry", "Journal"]
@@ -183,10 +183,8 @@ def _text(value: Any, depth: int = 0) -> str:
         parameters = [*value.args, *value.keywords.values()]
         return f"{_text(value.func, depth + 1)}({', '.join(_text(x, depth + 1) for x in parameters)})"
     if isinstance(value, types.FunctionType):
-        cells = [cell.cell_contents for cell in value.__closure__ or ()]
-        made_with = [_text(x, depth + 1) for x in (*cells, *(value.__defaults__ or ()),
-                                                   *(value.__kwdefaults__ or {}).values())]
-        return f"{value.__qualname__}({', '.join(made_with)})"
+        own = [_text(x, depth + 1) for x in made_with(value)]
+        return f"{value.__qualname__}({', '.join(own)})"
     if isinstance(value, np.ndarray):
         return f"array with checksum {checksum(value):08x}"
     if isinstance(value, np.ufunc):

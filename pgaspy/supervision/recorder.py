@@ -112,20 +112,27 @@ class Supervision:
             return
         if self.journal is not None:
             self._note(call, bases, values)
+        self.take_numbers(values)
         if meets and self.checker is not None:
             if self.digests is not None:
                 self.digests.announce(call)
             self.compare()
             self.checker.meet(self.look, is_end)
 
-    def take(self, x: NDArray[Any], what: str) -> None:
-        """Note an array; `what` says what it stands for."""
+    def take(self, x: NDArray[Any]) -> None:
+        """See the function of this name."""
         if self._is_paused:
             return
         if self.journal is not None:
             self.journal.take(x)
         if self.checker is not None and self.checker.contents is not None:
-            self.checker.contents.take(x, self._number(), what)
+            self.checker.contents.take(x, self._number())
+
+    def take_numbers(self, of: Sequence[Any]) -> None:
+        """Note numbers, and those that functions were made with, where there are any and no journal has them."""
+        if of and not self._is_paused and self.checker is not None and self.checker.contents is not None:
+            found = np.array([hash((*numbers_of(of),))])
+            self.checker.contents.take(found, self._number(), "number")
 
     def executed(self, recorded: Recorded, stamped: tuple[int, ...]) -> Mapping[int, int]:
         """Take note of operations, which are about to be executed; the program's digests after some of them.
@@ -271,12 +278,9 @@ def listen() -> None:
 
 def take(x: NDArray[Any]) -> None:
     """Note a NumPy array, the same on every process, that the operation recorded next takes."""
-    _of_job.take(x, "NumPy array")
+    _of_job.take(x)
 
 
 def take_numbers(*of: Any) -> None:
-    """The same of numbers, and of those that functions were made with: not the values of the operation recorded next,
-    but what it makes elements of. The journal has them otherwise.
-    """
-    if _of_job.checker is not None and _of_job.checker.contents is not None:
-        _of_job.take(np.array([hash((*numbers_of(of),))]), "number")
+    """The same of numbers, and of those that functions were made with, as the operation recorded next is."""
+    _of_job.take_numbers(of)

@@ -26,6 +26,17 @@ print("sum", float((A @ pg.array(seeded(300))).sum()) > 0)
 """
 
 
+def assert_told(folder: Path, line: str, n: int, what: str) -> None:
+    """Assert that the program with a line comes to its end on n processes, and what differs there is warned of."""
+    program = folder / "program.py"
+    program.write_text("import random" + PROGRAM.format(line=line))
+    done = run_job(n, str(program), cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("sum True") == n
+    assert done.stderr.count(f"program.py:11: UserWarning: a {what} is not the same on rank") == min(n - 1, 2)
+    assert line in done.stderr
+
+
 @pytest.mark.jobs
 @pytest.mark.parametrize(("line", "n"), [
     ("A += np.random.rand(300)", 2), ("A[:, 1:] = np.random.rand(300, 299)", 3), ("b = pg.array(np.random.rand(5))", 2),
@@ -34,13 +45,7 @@ print("sum", float((A @ pg.array(seeded(300))).sum()) > 0)
     ("A[0][pg.arange(9)] = np.random.rand(9)", 2), ("x = pg.searchsorted(pg.arange(9), np.random.rand(9))", 3),
     ("x = pg.searchsorted(pg.arange(90000.), np.random.rand())", 2)])
 def test_random_numbers_without_a_seed(tmp_path: Path, line: str, n: int) -> None:
-    program = tmp_path / "program.py"
-    program.write_text(PROGRAM.format(line=line))
-    done = run_job(n, str(program), cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("sum True") == n
-    assert done.stderr.count("program.py:11: UserWarning: a NumPy array is not the same on rank") == min(n - 1, 2)
-    assert line in done.stderr
+    assert_told(tmp_path, line, n, "NumPy array")
 
 
 @pytest.mark.jobs
@@ -57,12 +62,7 @@ def test_random_numbers_without_a_seed(tmp_path: Path, line: str, n: int) -> Non
     ("a, b = pg.histogram(A, 10, range=(0, random.random()))", 2), ("a = pg.insert(A[0, :9], 2, random.random())", 2),
     ("a = pg.ones(7, 'g') * (np.longdouble(random.random()) * np.longdouble('1e4000'))", 2)])
 def test_numbers_that_differ(tmp_path: Path, line: str, n: int) -> None:
-    program = tmp_path / "program.py"
-    program.write_text("import random" + PROGRAM.format(line=line))
-    done = run_job(n, str(program), cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("sum True") == n
-    assert done.stderr.count("program.py:11: UserWarning: a number is not the same on rank") == min(n - 1, 2)
+    assert_told(tmp_path, line, n, "number")
 
 
 @pytest.mark.jobs
